@@ -129,7 +129,7 @@ fn engine(store: &Store, data: &str) -> Result<Engine> {
         cancel: Cancel::default(),
         data: PathBuf::from(data),
         host: HostContext { own: Vec::new(), threads },
-        process: Process::default(),
+        process: std::sync::Arc::new(Process::default()),
     })
 }
 

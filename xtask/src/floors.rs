@@ -48,7 +48,8 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: CONNECTORS, uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX], tests_use: &[TESTKIT] },
     // What can be asked of the program, without a terminal and without HTTP. Connectors are reached by their contracts alone.
     Floor { package: OPERATIONS, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[TESTKIT] },
-    Floor { package: SERVER, uses: &[MODEL, CONTRACT, STORE, ENGINE, OPERATIONS], tests_use: &[TESTKIT] },
+    // It lets operations work, and reaches nothing around them.
+    Floor { package: SERVER, uses: &[MODEL, OPERATIONS], tests_use: &[TESTKIT] },
     Floor {
         package: APP,
         uses: &[MODEL, CONTRACT, STORE, ENGINE, OPERATIONS, KIT, INDEX, CONNECTORS, EXTRACT, SERVER],
@@ -93,4 +94,6 @@ pub(crate) const HEAVY: &[Heavy] = &[
     Heavy { library: "hayro-interpret", only: &[EXTRACT], instead: "ask the pool of readers" },
     Heavy { library: "quick-xml", only: &[EXTRACT, CONNECTORS], instead: "ask the pool of readers" },
     Heavy { library: "axum", only: &[SERVER], instead: "return values; the server speaks HTTP" },
+    Heavy { library: "hyper", only: &[SERVER], instead: "return values; the server speaks HTTP" },
+    Heavy { library: "hyper-util", only: &[SERVER], instead: "return values; the server speaks HTTP" },
 ];

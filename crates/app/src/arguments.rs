@@ -3,6 +3,7 @@
 mod jobs;
 mod refused;
 mod search;
+mod service;
 mod sync;
 pub(crate) mod values;
 
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
 pub(crate) use search::Search;
+pub(crate) use service::{ApiKey, RoleWord, Serve};
 pub(crate) use sync::{ContentByWord, KeepWord, OnOff, Sync};
 
 /// Keeps search indexes in exact, permission-aware sync with the places where content lives.
@@ -67,6 +69,9 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "INGATHER_SHARED_JOURNAL", hide_env = true)]
     #[arg(value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) shared_journal: bool,
+    /// Ask the service there, unix:PATH or http://127.0.0.1:PORT, instead of a data directory; the API key stands in INGATHER_API_KEY
+    #[arg(long, value_name = "URL", global = true, conflicts_with_all = ["data", "store"])]
+    pub(crate) server: Option<String>,
 
     /// Answer in JSON, one object per line
     #[arg(long, global = true)]
@@ -86,7 +91,7 @@ pub(crate) enum Command {
     Sync(Sync),
     /// Search the built-in index
     Search(Search),
-    /// Look at jobs, confirm what they hold, delete them
+    /// Look at jobs, run them, confirm what they hold, delete them
     #[command(
         subcommand,
         after_help = "Example:\n  ingather job show share\n\nExit codes: those of each command, see its --help"
@@ -180,6 +185,23 @@ pub(crate) enum Command {
         /// What `ingather backup` wrote; - for standard input
         file: PathBuf,
     },
+    /// Answer over HTTP, and run jobs that clients start
+    Serve(Serve),
+    /// Say who may ask the service
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ingather api-key list\n\nExit codes: those of each command, see its --help"
+    )]
+    ApiKey(ApiKey),
+    /// Changes that the service was asked for, the latest first
+    #[command(
+        after_help = "Example:\n  ingather audit --limit 20\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
+    )]
+    Audit {
+        /// Changes at most
+        #[arg(long, value_name = "N", default_value_t = 100, allow_hyphen_values = true, value_parser = values::from_one::<100_000>)]
+        limit: u32,
+    },
     /// Write what `sync` has created as a declaration that can be kept
     #[command(
         after_help = "Example:\n  ingather export > ingather.json\n\nExit codes: 0 done · 3 could not work"
@@ -223,11 +245,27 @@ impl Command {
         matches!(self, Command::ExtractWorker | Command::PictureWorker { .. })
     }
 
+    /// Whether a service can be asked for it: what is no operation, this program does itself.
+    pub(crate) fn may_be_asked(&self) -> bool {
+        !matches!(
+            self,
+            Command::Serve(_)
+                | Command::Journal(_)
+                | Command::Selftest(_)
+                | Command::Extract(_)
+                | Command::ExtractWorker
+                | Command::PictureWorker { .. }
+                | Command::Completions { .. }
+        )
+    }
+
     /// Whether it may read documents.
     pub(crate) fn reads_files(&self) -> bool {
         matches!(
             self,
             Command::Sync(_)
+                | Command::Serve(_)
+                | Command::Job(Job::Start { .. })
                 | Command::Document(_)
                 | Command::Pipeline(_)
                 | Command::Verify { .. }

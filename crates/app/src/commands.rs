@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+mod api_key;
+mod audit;
 mod backup;
 mod doctor;
 mod document;
@@ -11,6 +13,7 @@ mod lookup;
 mod pages;
 mod pipeline;
 mod search;
+mod serve;
 mod sync;
 mod verify;
 mod why;
@@ -20,7 +23,7 @@ use clap::CommandFactory;
 use ingather_operations::jobs::Resends;
 
 use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
-use crate::exit::{self, Result};
+use crate::exit::{self, Failure, Result};
 use crate::{handles, interrupt, show, wiring};
 
 /// Does what was asked; the exit code.
@@ -28,6 +31,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
     let Arguments { global, command } = arguments;
     if global.shared_journal {
         ingather_connectors::share_journals();
+    }
+    if global.server.is_some() && !command.may_be_asked() {
+        return Err(Failure::usage("no service does this, but this program itself; leave --server out"));
     }
     if !command.is_worker() {
         interrupt::looks();
@@ -48,6 +54,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Verify { output, repair, limit } => verify::run(&global, output, repair, limit),
         Command::Backup { file } => backup::backup(&global, file),
         Command::Restore { file } => backup::restore(&global, file),
+        Command::Serve(serve) => serve::run(&global, &serve),
+        Command::ApiKey(key) => api_key::run(&global, key),
+        Command::Audit { limit } => audit::run(&global, limit),
         Command::Export => export::run(&global),
         Command::Journal(Journal::Snapshot { files, output }) => {
             journal::snapshot(&global, &files, output.as_deref())

@@ -22,7 +22,11 @@ pub(crate) fn refuse_too_few(command: &Command, threads: usize) -> Result<()> {
         true => ingather_model::limits::FOLDERS_OPEN_MAX as u64 + THREAD * threads as u64,
         false => 0,
     };
-    let needed = ANY + reads;
+    let connections = match command {
+        Command::Serve(_) => ingather_model::limits::HTTP_CONNECTIONS_MAX as u64,
+        _ => 0,
+    };
+    let needed = ANY + reads + connections;
     if may.saturating_sub(open) >= needed {
         return Ok(());
     }

@@ -23,6 +23,8 @@ static FIRST: AtomicI32 = AtomicI32::new(0);
 static LOOKS: AtomicBool = AtomicBool::new(false);
 /// What such a command makes on its way, and is of no use in part.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Who is to be told of the first signal.
+static CALLED: Mutex<Vec<Box<dyn Fn() + Send>>> = Mutex::new(Vec::new());
 /// Time for such a command to end by itself: a database server is told that nobody waits any more.
 const LOOKING_ENDS: Duration = Duration::from_millis(700);
 
@@ -41,6 +43,18 @@ pub(crate) fn changes() -> Cancel {
 /// A file or folder that is to go when the command is ended before it is whole.
 pub(crate) fn unfinished(path: &Path) {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+}
+
+/// Is called by the first signal, or at once when there was one already.
+pub(crate) fn when_stopped(call: impl Fn() + Send + 'static) {
+    CALLED.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(call));
+    if stopped().is_some() {
+        call_all();
+    }
+}
+
+fn call_all() {
+    CALLED.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|call| call());
 }
 
 fn remove_unfinished() {
@@ -77,6 +91,7 @@ fn heed(mut signals: Signals, cancel: &Cancel) {
             std::process::exit(i32::from(code()));
         }
         cancel.cancel();
+        call_all();
         if LOOKS.load(Ordering::SeqCst) {
             // Nothing wakes it: the process ends by itself meanwhile, or here.
             std::thread::park_timeout(LOOKING_ENDS);

@@ -8,6 +8,7 @@ mod handles;
 mod interrupt;
 mod readers;
 mod selftest;
+mod service;
 mod show;
 mod wiring;
 

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ingather_contract::call::{Cancel, Clock};
+use ingather_engine::Process;
 use ingather_engine::progress::Progress;
 use ingather_extract::pictures::Recognizer;
-use ingather_operations::operation::Role;
+use ingather_operations::operation::{Remote, Role};
 use ingather_operations::system::Look;
 use ingather_operations::{Caller, Context, Host, Writing};
+use ingather_server::Client;
 use ingather_store::Reader;
 
 use crate::arguments::Global;
@@ -85,6 +87,9 @@ fn prepare_readers(global: &Global, threads: usize) {
     }
 }
 
+/// Where the key for a service stands.
+const KEY: &str = "INGATHER_API_KEY";
+
 /// Threads when nobody says how many.
 const THREADS_MAX: usize = 8;
 
@@ -96,21 +101,33 @@ pub(crate) fn threads(global: &Global) -> usize {
     )
 }
 
-/// This program as its operations see it.
+/// This program as its operations see it; a clone shares what is open.
+#[derive(Clone)]
 pub(crate) struct Program<'a> {
     pub(crate) global: &'a Global,
     /// None for what needs none.
     pub(crate) data: Option<DataDirectory>,
+    /// What all that is done in this process shares.
+    pub(crate) process: Arc<Process>,
+    /// The service that does what is asked, where one was named.
+    pub(crate) remote: Option<Client>,
 }
 
 impl<'a> Program<'a> {
     pub(crate) fn of(global: &'a Global) -> Result<Program<'a>> {
-        Ok(Program { global, data: Some(DataDirectory::of(global)?) })
+        let remote = remote(global)?;
+        let data = if remote.is_some() { None } else { Some(DataDirectory::of(global)?) };
+        Ok(Program { global, data, process: Arc::default(), remote })
     }
 
     /// For operations that need no data directory, such as where there can be none.
-    pub(crate) fn nowhere(global: &'a Global) -> Program<'a> {
-        Program { global, data: None }
+    pub(crate) fn nowhere(global: &'a Global) -> Result<Program<'a>> {
+        Ok(Program { global, data: None, process: Arc::default(), remote: remote(global)? })
+    }
+
+    /// The same program again, for another way to ask it.
+    pub(crate) fn around(global: &'a Global, data: DataDirectory, process: Arc<Process>) -> Program<'a> {
+        Program { global, data: Some(data), process, remote: None }
     }
 
     fn placed(&self) -> Result<&DataDirectory> {
@@ -119,8 +136,15 @@ impl<'a> Program<'a> {
 
     /// What an operation is given.
     pub(crate) fn context(&self) -> Context<'_> {
-        Context { host: self, registry: ingather_connectors::ALL, clock: Arc::new(SystemClock) }
+        let remote = self.remote.as_ref().map(|remote| remote as &dyn Remote);
+        Context { host: self, registry: ingather_connectors::ALL, clock: Arc::new(SystemClock), remote }
     }
+}
+
+/// The service that was named, and the key for it: where everybody on this machine could read it (`ps`), none is taken.
+fn remote(global: &Global) -> Result<Option<Client>> {
+    let key = std::env::var(KEY).ok().filter(|key| !key.is_empty());
+    global.server.as_deref().map(|address| Client::of(address, key)).transpose()
 }
 
 /// Whoever runs this program: the owner of the data directory, who may do everything.
@@ -159,6 +183,10 @@ impl Host for Program<'_> {
 
     fn cancel(&self) -> Cancel {
         interrupt::cancel()
+    }
+
+    fn process(&self) -> Arc<Process> {
+        self.process.clone()
     }
 
     fn threads(&self) -> usize {

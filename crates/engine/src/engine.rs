@@ -63,8 +63,8 @@ pub struct Engine {
     pub data: PathBuf,
     /// What a repository must know of this machine.
     pub host: HostContext,
-    /// What all jobs share while they are worked on.
-    pub process: Process,
+    /// What all jobs share while they are worked on; other engines of the program have the same one.
+    pub process: Arc<Process>,
 }
 
 /// Whether a run writes.
@@ -153,7 +153,7 @@ impl Engine {
     /// Other jobs may run at the same time, and share its outputs and containers. [`Engine::stop`] stops it alone.
     ///
     /// # Errors
-    /// `Busy` when the same job is worked on, unless this run writes nothing; when it could not begin, or the store or an output failed;
+    /// `Running` when the same job is worked on, unless this run writes nothing; when it could not begin, or the store or an output failed;
     /// what was confirmed stands, the next run goes on.
     pub fn run(&self, job: &Job, options: Options, progress: Arc<Progress>) -> Result<Report> {
         let started = self.clock.now();

@@ -59,6 +59,8 @@ pub enum Refusal {
     Resources,
     /// A bound of the program is met; it goes by when a run ends.
     Busy,
+    /// The job is being worked on.
+    Running,
 }
 
 impl Refusal {
@@ -78,6 +80,7 @@ impl Refusal {
         Refusal::Stopped,
         Refusal::Resources,
         Refusal::Busy,
+        Refusal::Running,
     ];
 
     /// The word.
@@ -97,6 +100,7 @@ impl Refusal {
             Refusal::Stopped => "stopped",
             Refusal::Resources => "resources",
             Refusal::Busy => "busy",
+            Refusal::Running => "running",
         }
     }
 }

@@ -147,7 +147,7 @@ impl Engine {
     /// Deletes a job with everything that outputs hold because of it. Safe to stop: the next call goes on.
     ///
     /// # Errors
-    /// When an output that holds something cannot be opened; `Busy` when the job is worked on.
+    /// When an output that holds something cannot be opened; `Running` when the job is worked on.
     pub fn delete(&self, job: &Job, progress: Arc<Progress>) -> Result<Removed> {
         let work = self.process.begin(job, "deletion", Some(&self.writing()?), &self.cancel)?;
         let mut remover = self.remover_for(job, progress, None, &work)?;

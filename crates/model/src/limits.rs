@@ -353,3 +353,40 @@ pub const SCHEDULE_STEPS_MAX: usize = 1_500;
 pub const TIME_ZONE_BYTES_MAX: usize = 64;
 /// Beginnings of a schedule that are told.
 pub const BEGINS_TOLD: usize = 3;
+
+/// Changes that a service was asked for and that are kept on record: months of a busy one, and less than 20 MB.
+pub const AUDIT_KEPT: i64 = 100_000;
+/// API keys of a data directory.
+pub const API_KEYS_MAX: usize = 1_000;
+/// Characters of the name of an API key.
+pub const API_KEY_NAME_MAX: usize = 64;
+/// Bytes of the body of a request: definitions are the largest, and their stages may name long lists.
+pub const HTTP_BODY_BYTES_MAX: usize = 1 << 20;
+/// Bytes of the first line and the headers of a request: a query of [`QUERY_BYTES_MAX`] in percent-encoding, and headers.
+pub const HTTP_HEAD_BYTES_MAX: usize = 64 << 10;
+/// Headers of a request.
+pub const HTTP_HEADERS_MAX: usize = 64;
+/// Connections that a service has at once: each may hold a head and a body, 70 MB together.
+pub const HTTP_CONNECTIONS_MAX: usize = 256;
+/// Operations that a service does at once: each has a thread, and most read a database that has few connections.
+pub const HTTP_OPERATIONS_MAX: usize = 16;
+/// Time for the head of a request since its connection was ready for it, milliseconds.
+pub const HTTP_HEAD_MS_MAX: u64 = 10_000;
+/// Time for the body of a request, milliseconds.
+pub const HTTP_BODY_MS_MAX: u64 = 10_000;
+/// Time within which a client takes something of what it is sent, milliseconds: whoever takes nothing for so long has gone.
+pub const HTTP_WRITE_MS_MAX: u64 = 30_000;
+/// Items that an answer over HTTP has beside it; more are counted.
+pub const HTTP_ITEMS_MAX: usize = 10_000;
+/// When to ask again after a service had no room for a request, seconds.
+pub const HTTP_RETRY_AFTER_S: u64 = 1;
+/// Time that requests under way have when a service stops, milliseconds.
+pub const HTTP_STOP_MS_MAX: u64 = 1_000;
+/// Runs that a service has under way at once: each has threads that wait, and its own rows of the inventory in memory.
+pub const RUNS_AT_ONCE_MAX: usize = 64;
+/// People who are logged in at a search page at once; the one whose time ends first makes room.
+pub const SESSIONS_MAX: usize = 10_000;
+/// How long somebody is logged in, milliseconds: a working day.
+pub const SESSION_MS: i64 = 12 * 60 * 60 * 1_000;
+/// Bytes of an answer that a client of a service reads: more than the longest list of documents has.
+pub const HTTP_ANSWER_BYTES_MAX: usize = 256 << 20;

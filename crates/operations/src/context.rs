@@ -12,11 +12,12 @@ use ingather_contract::repository::HostContext;
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Process};
 use ingather_model::access::identity::Identity;
+use ingather_model::ids::JobId;
 use ingather_model::job::Definition;
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store};
 
-use crate::operation::Role;
+use crate::operation::{Remote, Role};
 use crate::problem::{Code, Problem, Result};
 use crate::system::Look;
 
@@ -49,6 +50,27 @@ pub trait Host {
     /// When somebody else has it, or nothing can be written.
     fn write(&self, doing: &str) -> Result<Writing>;
 
+    /// The same for what nothing else may write beside: repairs, which compare what is with what should be.
+    ///
+    /// # Errors
+    /// As [`Host::write`], and while anything else writes.
+    fn write_alone(&self, doing: &str) -> Result<Writing> {
+        self.write(doing)
+    }
+
+    /// The same for what no repair looks at: keys and the record of changes.
+    ///
+    /// # Errors
+    /// As [`Host::write`].
+    fn write_beside(&self, doing: &str) -> Result<Writing> {
+        self.write(doing)
+    }
+
+    /// What goes on with work after its caller was answered; none in a program that ends with its answer.
+    fn background(&self) -> Option<&dyn Background> {
+        None
+    }
+
     /// Who has the right to write, in words; none when nobody does, or nobody here can tell.
     fn holder(&self) -> Option<String>;
 
@@ -57,6 +79,9 @@ pub trait Host {
 
     /// The flag that asks to stop.
     fn cancel(&self) -> Cancel;
+
+    /// What all engines of the program share, so that each output is open once.
+    fn process(&self) -> Arc<Process>;
 
     /// Threads for listing and reading.
     fn threads(&self) -> usize;
@@ -83,23 +108,59 @@ pub trait Host {
     fn watch(&self, progress: Arc<Progress>) -> Box<dyn Any>;
 }
 
+/// Work that goes on after its caller was answered.
+pub type Work = Box<dyn FnOnce(&Context<'_>) -> Result<()> + Send>;
+
+/// What goes on with work after its caller was answered: a service.
+pub trait Background {
+    /// Begins work in a thread of its own, and tells whoever watches the service when it fails. `doing` names it for them.
+    ///
+    /// # Errors
+    /// `Busy` while as much is under way as may be, `Resources` when no thread can be started.
+    fn go(&self, doing: String, work: Work) -> Result<()>;
+}
+
+/// A program around operations that others than its own thread can ask, each with a context of its own.
+pub trait Service: Send + Sync {
+    /// What an operation is given.
+    fn context(&self) -> Context<'_>;
+
+    /// Tells whoever watches the service, in one line.
+    fn log(&self, line: &str);
+}
+
 /// The right to write, as long as this lives.
 pub struct Writing {
     /// The inventory.
     pub store: Store,
     /// What fences each write.
     pub lease: Lease,
-    _lock: Box<dyn Any>,
+    _part: Box<dyn Any + Send + Sync>,
+    right: Arc<Right>,
+}
+
+/// A right that was taken; given back with the last that writes by it.
+struct Right {
+    store: Store,
+    lease: Lease,
+    _lock: Box<dyn Any + Send + Sync>,
 }
 
 impl Writing {
     /// A right that was taken; `lock` is let go with it.
-    pub fn new(store: Store, lease: Lease, lock: Box<dyn Any>) -> Writing {
-        Writing { store, lease, _lock: lock }
+    pub fn new(store: Store, lease: Lease, lock: Box<dyn Any + Send + Sync>) -> Writing {
+        let right = Arc::new(Right { store: store.clone(), lease: lease.clone(), _lock: lock });
+        Writing { store, lease, _part: Box::new(()), right }
+    }
+
+    /// The same right for one more who writes; `part` is let go when that one has ended.
+    pub fn shared(&self, part: Box<dyn Any + Send + Sync>) -> Writing {
+        let Writing { store, lease, right, .. } = self;
+        Writing { store: store.clone(), lease: lease.clone(), _part: part, right: right.clone() }
     }
 }
 
-impl Drop for Writing {
+impl Drop for Right {
     fn drop(&mut self) {
         // What is left on record is taken over by the next writer of this directory anyway.
         let _ = self.store.write(Durability::Relaxed, |sql| self.lease.leave(sql));
@@ -143,6 +204,8 @@ pub struct Context<'a> {
     pub registry: Registry,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// The service that does all of it, where this program only asks one.
+    pub remote: Option<&'a dyn Remote>,
 }
 
 impl Context<'_> {
@@ -173,7 +236,7 @@ impl Context<'_> {
             cancel: self.host.cancel(),
             data: self.host.data().to_owned(),
             host: HostContext { own, threads: self.host.threads() },
-            process: Process::default(),
+            process: self.host.process(),
         }
     }
 
@@ -185,6 +248,14 @@ impl Context<'_> {
     /// Milliseconds since 1970 UTC.
     pub fn now(&self) -> i64 {
         self.clock.now()
+    }
+
+    /// Whether somebody works on this job now, or may do so where nobody here can tell.
+    pub(crate) fn works_on(&self, job: JobId) -> bool {
+        match self.host.background() {
+            Some(_) => self.host.process().works_on(job),
+            None => self.may_work(),
+        }
     }
 
     /// Whether somebody may work on a job now: with a store that others share, nobody here can tell.
@@ -246,6 +317,9 @@ pub(crate) mod tests {
         fn cancel(&self) -> Cancel {
             Cancel::default()
         }
+        fn process(&self) -> Arc<Process> {
+            Arc::default()
+        }
         fn threads(&self) -> usize {
             1
         }
@@ -283,7 +357,7 @@ pub(crate) mod tests {
         ask: impl FnOnce(&Context<'_>, &Caller<'_>) -> Result<A>,
     ) -> Result<A> {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
-        let context = Context { host: &Program(reader), registry, clock: Arc::new(Still) };
+        let context = Context { host: &Program(reader), registry, clock: Arc::new(Still), remote: None };
         let identity = || Ok(Identity::anonymous());
         ask(&context, &Caller { roles, identity: &identity })
     }

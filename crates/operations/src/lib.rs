@@ -10,6 +10,7 @@
 
 pub mod access;
 pub mod backup;
+pub mod callers;
 pub mod connections;
 pub mod context;
 pub mod declaration;
@@ -27,6 +28,8 @@ pub mod system;
 pub mod table;
 pub mod verify;
 
-pub use context::{Caller, Context, Host, Writing};
+pub use callers::askers::Asker;
+pub use callers::{api_keys, audit};
+pub use context::{Background, Caller, Context, Host, Service, Work, Writing};
 pub use problem::{Code, Problem, Result};
 pub use table::OPERATIONS;

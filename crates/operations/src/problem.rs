@@ -51,8 +51,13 @@ problems! {
     WrongUse = "wrong_use", 400, USAGE, "What was asked for cannot be meant.", "Correct the request; the sentence says how.";
     Settings = "settings", 400, USAGE, "A setting is unknown or out of its bounds.", "Correct the setting that the sentence names.";
     Query = "query", 400, USAGE, "The query cannot be read.", "Correct it; `docs/manual/search.md` has the language.";
+    NoSuchPath = "no_such_path", 404, USAGE, "There is nothing at this path.", "Take a path of `/api/v1/openapi.json`.";
+    WrongVerb = "wrong_verb", 405, USAGE, "What is at this path is not asked for by this verb.", "Take a verb of `/api/v1/openapi.json`.";
+    TooSlow = "too_slow", 408, USAGE, "The request did not come in time.", "Send it again, all of it at once.";
+    TooLarge = "too_large", 413, USAGE, "The request is longer than one may be.", "Send less at once.";
     Differs = "differs", 409, USAGE, "The job is stored with other settings.", "Say that it is to be changed, or leave out what differs.";
     WholeMachine = "whole_machine", 400, USAGE, "The source is everything on this machine.", "Name the folders that are wanted, or say that it is meant.";
+    Unauthenticated = "unauthenticated", 401, USAGE, "Nobody knows who asks.", "Give an API key: `Authorization: Bearer …`.";
     Forbidden = "forbidden", 403, USAGE, "Whoever asks has not the role for it.", "Ask an administrator.";
     NoSuchJob = "no_such_job", 404, USAGE, "There is no job of that name.", "Take a name of `ingather job list`.";
     NoSuchDocument = "no_such_document", 404, USAGE, "There is no document, or nothing in it, of that name.", "Take a name of `ingather document list`.";
@@ -67,11 +72,14 @@ problems! {
     NothingHeld = "nothing_held", 412, USAGE, "The run is not the last one, or holds nothing.", "Look at `ingather job held` again.";
     ReadOnly = "read_only", 409, USAGE, "The inventory is open for reading only.", "Ask a process that may write.";
     Stopped = "stopped", 409, USAGE, "A person or a signal stopped it.", "Ask again; it goes on.";
+    NoSuchApiKey = "no_such_api_key", 404, USAGE, "There is no API key of that name.", "Take a name of `ingather api-key list`.";
+    ApiKeyExists = "api_key_exists", 409, USAGE, "There is an API key of that name.", "Delete it, or take another name.";
     NothingYet = "nothing_yet", 404, UNABLE, "There is no inventory yet.", "Begin with `ingather sync FOLDER`.";
     Held = "held", 423, UNABLE, "Somebody else writes.", "Wait for it.";
     Unable = "unable", 500, UNABLE, "It cannot be done as things are.", "Do what the sentence says, then ask again.";
     Resources = "resources", 503, UNABLE, "The machine has no room, memory or threads left for it.", "Make room, then ask again.";
     Busy = "busy", 503, UNABLE, "A bound of the program is met.", "Ask again when a run has ended.";
+    Running = "running", 409, UNABLE, "The job is being worked on.", "Wait until that has ended, or stop it.";
     Output = "output", 502, UNABLE, "An output cannot be opened or committed.", "Do what the sentence says about it.";
     Connector = "connector", 502, UNABLE, "A connector cannot answer.", "Do what the sentence says about it.";
     IndexOlder = "index_older", 503, UNABLE, "An earlier version of the program made the search index.", "Run `ingather sync` once, which makes it anew.";
@@ -92,6 +100,7 @@ pub const ALWAYS: &[Code] = &[
     Code::Unable,
     Code::Resources,
     Code::Busy,
+    Code::Running,
     Code::Store,
     Code::StoreAway,
     Code::StoreFull,
@@ -202,6 +211,7 @@ impl From<Refusal> for Code {
             Refusal::Stopped => Code::Stopped,
             Refusal::Resources => Code::Resources,
             Refusal::Busy => Code::Busy,
+            Refusal::Running => Code::Running,
         }
     }
 }
@@ -276,7 +286,14 @@ mod tests {
         Code::WrongUse,
         Code::Differs,
         Code::WholeMachine,
+        Code::NoSuchPath,
+        Code::WrongVerb,
+        Code::TooSlow,
+        Code::TooLarge,
+        Code::Unauthenticated,
         Code::Forbidden,
+        Code::NoSuchApiKey,
+        Code::ApiKeyExists,
         Code::NoSuchUser,
         Code::NothingYet,
         Code::Unable,

@@ -2,35 +2,43 @@
 
 use ingather_model::limits;
 
-use crate::operation::{Effect, Operation, Rest, Words};
+use crate::callers::{api_keys, audit};
+use crate::operation::{Callable, Effect, Operation, Rest, Words};
 use crate::problem::{ALWAYS, Code, ROWS, sources};
 use crate::{access, backup, declaration, documents, jobs, pipeline, search, system, verify};
 
 /// Every operation, by noun.
-pub static OPERATIONS: &[&Operation] = &[
-    &jobs::sync::SYNC.operation,
-    &jobs::LIST.operation,
-    &jobs::SHOW.operation,
-    &jobs::RUNS.operation,
-    &jobs::HELD.operation,
-    &jobs::CONFIRM.operation,
-    &jobs::DELETE.operation,
-    &documents::LIST.operation,
-    &documents::EXPLAIN.operation,
-    &pipeline::STAGES.operation,
-    &pipeline::TRY.operation,
-    &search::SEARCH.operation,
-    &access::TOKENS.operation,
-    &access::WHY.operation,
-    &verify::VERIFY.operation,
-    &system::DOCTOR.operation,
-    &declaration::EXPORT.operation,
-    &backup::BACKUP.operation,
-    &backup::RESTORE.operation,
+pub static OPERATIONS: &[&dyn Callable] = &[
+    &jobs::sync::SYNC,
+    &jobs::LIST,
+    &jobs::SHOW,
+    &jobs::RUNS,
+    &jobs::HELD,
+    &jobs::CONFIRM,
+    &jobs::DELETE,
+    &jobs::START,
+    &jobs::ABORT,
+    &documents::LIST,
+    &documents::EXPLAIN,
+    &pipeline::STAGES,
+    &pipeline::TRY,
+    &search::SEARCH,
+    &access::TOKENS,
+    &access::WHY,
+    &verify::VERIFY,
+    &system::DOCTOR,
+    &declaration::EXPORT,
+    &api_keys::CREATE,
+    &api_keys::LIST,
+    &api_keys::DELETE,
+    &audit::LIST,
+    &backup::BACKUP,
+    &backup::RESTORE,
 ];
 
 /// Commands that are no operations, each with the reason.
 pub const COMMANDS_WITHOUT: &[(&str, &str)] = &[
+    ("serve", "it is the way in which others ask for operations"),
     ("completions", "it is about the shell that the program is typed into"),
     ("extract-worker", "it is a part of this program, not a question"),
     ("picture-worker", "it is a part of this program, not a question"),
@@ -61,7 +69,7 @@ pub fn markdown() -> String {
          parses into these requests and prints these answers: with `--json` one line of an answer, or of each member of a list. \
          Lists come in pages of at most {} members: `next` of one is the `cursor` of the request for the one behind it, and the last \
          one has none. \
-         Paths of HTTP are below `/api/v1` and are what a service will offer; this version has none.\n\n\
+         Paths of HTTP are below `/api/v1` of `ingather serve`; `docs/manual/service.md` says how a request and an answer look.\n\n\
          | Operation | Does | Role | Effect | HTTP | Command | Request → answer | Tool | Problems of its own |\n\
          |---|---|---|---|---|---|---|---|---|\n{rows}\n\
          ## Commands that are no operations\n\n| Command | Why |\n|---|---|\n{commands}\n\
@@ -151,13 +159,13 @@ mod tests {
     }
 
     /// All types of an operation that cross the border.
-    fn shapes(one: &'static Operation) -> impl Iterator<Item = &'static Shape> {
+    fn shapes(one: &'static dyn Callable) -> impl Iterator<Item = &'static Shape> {
         [Some(&one.request), one.item.as_ref(), Some(&one.answer)].into_iter().flatten()
     }
 
     #[test]
     fn every_request_and_every_answer_comes_back_as_it_was_and_fits_its_schema() {
-        for (one, shape) in OPERATIONS.iter().flat_map(|one| shapes(one).map(move |shape| (one.name, shape)))
+        for (one, shape) in OPERATIONS.iter().flat_map(|one| shapes(*one).map(move |shape| (one.name, shape)))
         {
             let schema = (shape.schema)().to_value();
             let validator = jsonschema::validator_for(&schema).unwrap_or_else(|why| panic!("{one}: {why}"));
@@ -180,7 +188,7 @@ mod tests {
     #[test]
     fn the_examples_of_an_answer_show_all_that_it_holds() {
         for (one, shape) in
-            OPERATIONS.iter().flat_map(|one| shapes(one).skip(1).map(move |shape| (one.name, shape)))
+            OPERATIONS.iter().flat_map(|one| shapes(*one).skip(1).map(move |shape| (one.name, shape)))
         {
             let given: Vec<Value> =
                 shape.examples.iter().map(|example| serde_json::from_str(example).unwrap()).collect();
@@ -219,7 +227,8 @@ mod tests {
     #[test]
     fn whatever_takes_a_cursor_takes_a_limit_and_tells_where_the_next_page_begins() {
         let has = |shape: &Shape, name: &str| (shape.schema)().to_value()["properties"].get(name).is_some();
-        let lists: Vec<&&Operation> = OPERATIONS.iter().filter(|one| has(&one.request, "cursor")).collect();
+        let lists: Vec<&&dyn Callable> =
+            OPERATIONS.iter().filter(|one| has(&one.request, "cursor")).collect();
         for one in &lists {
             assert!(has(&one.request, "limit") && has(&one.answer, "next"), "{}", one.name);
             // At the end there is none.
@@ -227,7 +236,7 @@ mod tests {
             assert!(!required.as_array().unwrap().contains(&"next".into()), "{}", one.name);
         }
         let names: Vec<&str> = lists.iter().map(|one| one.name).collect();
-        assert_eq!(names, ["jobs.list", "jobs.runs", "jobs.held", "documents.list"]);
+        assert_eq!(names, ["jobs.list", "jobs.runs", "jobs.held", "documents.list", "audit.list"]);
     }
 
     #[test]

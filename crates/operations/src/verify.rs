@@ -199,7 +199,7 @@ fn verify(
     let reader = context.existing()?;
     let chosen = chosen(context, &reader, request.output.as_deref(), each)?;
     // Who only looks needs no right to write, and is not in a writer's way.
-    let writing = if request.repair { Some(context.host.write("verify")?) } else { None };
+    let writing = if request.repair { Some(context.host.write_alone("verify")?) } else { None };
     let engine = context.engine(reader, writing.as_ref(), &[]);
     let mut agrees = true;
     for connection in &chosen {

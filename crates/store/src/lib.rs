@@ -17,10 +17,10 @@ pub mod explain;
 pub mod extracts;
 pub mod failpoints;
 pub mod jobs;
-pub mod leases;
 pub mod migrate;
 pub mod queries;
 pub mod queue;
+pub mod rights;
 pub mod runs;
 
 pub mod turns;
@@ -29,3 +29,4 @@ pub use containers::definitions;
 pub use db::stopping::end_statements_when;
 pub use db::{Durability, Reader, Sql, Store, Target};
 pub use error::{StoreCode, StoreError, lacks_handles};
+pub use rights::{api_keys, audit, leases};

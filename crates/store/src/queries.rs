@@ -269,6 +269,14 @@ queries! {
     shared DOCTOR_EXTRACTS_OF_NOTHING = "doctor/extracts_of_nothing";
     shared DOCTOR_DROP_EXTRACTS = "doctor/drop_extracts";
     shared DOCTOR_DROP_EXTRACT_TEXTS = "doctor/drop_extract_texts";
+    shared API_KEY_ADD = "api_key/add";
+    shared API_KEY_LIST = "api_key/list";
+    shared API_KEY_BY_ID = "api_key/by_id";
+    shared API_KEY_REMOVE = "api_key/remove";
+    shared AUDIT_BEGIN = "audit/begin";
+    shared AUDIT_END = "audit/end";
+    shared AUDIT_LIST = "audit/list";
+    shared AUDIT_FORGET = "audit/forget";
     shared TALLY_ADD = "tally/add";
     shared TALLY_GET = "tally/get";
     shared TALLY_REMOVE = "tally/remove";

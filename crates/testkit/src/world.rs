@@ -159,7 +159,10 @@ impl World {
             data: self.database.folder.path().to_owned(),
             host: HostContext { own: Vec::new(), threads: self.threads },
             // Each third process reads nearly every container when it is met.
-            process: if self.processes.is_multiple_of(3) { Process::keeping(2) } else { Process::default() },
+            process: Arc::new(match self.processes.is_multiple_of(3) {
+                true => Process::keeping(2),
+                false => Process::default(),
+            }),
         });
         died
     }

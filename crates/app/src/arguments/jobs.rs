@@ -34,6 +34,28 @@ pub(crate) enum Job {
         #[arg(long, default_value_t = 20, allow_hyphen_values = true, value_parser = values::from_one::<1_000>)]
         limit: u32,
     },
+    /// Run a job as it is stored, once, to its end
+    #[command(after_help = "Examples:\n  ingather job start share\n  ingather job start share --minimal\n\n\
+        It does what `ingather sync` does for the source of the job. While a service works on the data\n\
+        directory, the service starts jobs: POST /api/v1/jobs/JOB/start.\n\n\
+        Exit codes: 0 done · 1 finished, and somebody is needed · 2 no such job · 3 could not work ·\n\
+        130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
+    Start {
+        /// Name of the job
+        job: String,
+        /// Only what is new or changed; nothing is removed
+        #[arg(long)]
+        minimal: bool,
+    },
+    /// Stop what is under way for a job, where a service runs it
+    #[command(after_help = "Example:\n  ingather job abort share\n\n\
+        A command runs its job itself, and Ctrl-C stops it. While a service works on the data directory,\n\
+        the service stops jobs: POST /api/v1/jobs/JOB/abort.\n\n\
+        Exit codes: 0 nothing runs here · 2 no such job · 3 another process works on the data directory")]
+    Abort {
+        /// Name of the job
+        job: String,
+    },
     /// Removals that its last run holds
     #[command(
         after_help = "Example:\n  ingather job held share\n\nExit codes: 0 answered · 2 no such job · 3 could not work"

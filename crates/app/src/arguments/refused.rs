@@ -233,7 +233,8 @@ impl Told<'_> {
             return format!("{none}; {what}");
         }
         let commands = self.commands();
-        match self.texts(ContextKind::SuggestedSubcommand).first() {
+        // The library names the nearest one last.
+        match self.texts(ContextKind::SuggestedSubcommand).last() {
             Some(near) => format!("{none}; did you mean `{} {near}`?", self.at),
             // A command of its own has none behind it.
             None if commands.is_empty() => self.see_help(&none),

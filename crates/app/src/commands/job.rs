@@ -1,11 +1,12 @@
 //! `ingather job …`: what there is, what it holds, and its end.
 
+use ingather_model::job::RunKind;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_operations::jobs::schedule::ToldSchedule;
 use ingather_operations::jobs::{
-    self, BlindSpot, ConfirmRemovals, DeleteJob, Deletion, DeletionCounts, HeldCause, HeldJob, ListJobs,
-    ListRuns, Removals, Run, ShowJob, ShownJob,
+    self, AbortJob, BlindSpot, ConfirmRemovals, DeleteJob, Deletion, DeletionCounts, HeldCause, HeldJob,
+    ListJobs, ListRuns, Removals, Run, ShowJob, ShownJob, StartJob,
 };
 use ingather_operations::pipeline;
 
@@ -21,6 +22,8 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
         Job::List => list(&program),
         Job::Show { job } => show_one(&program, job),
         Job::Runs { job, limit } => list_runs(&program, &job, limit),
+        Job::Start { job, minimal } => start(&program, job, minimal),
+        Job::Abort { job } => abort(&program, job),
         Job::Held { job, limit } => held(&program, &job, limit),
         Job::Confirm { job, run } => confirm(&program, ConfirmRemovals { job, run }),
         Job::Delete { job, dry_run, yes } => delete(&program, job, dry_run, yes),
@@ -150,6 +153,30 @@ fn list_runs(program: &Program<'_>, job: &str, limit: u32) -> Result<u8> {
         "KEPT", "FAILED",
     ];
     show::table(&headings, &rows);
+    Ok(exit::DONE)
+}
+
+fn start(program: &Program<'_>, job: String, minimal: bool) -> Result<u8> {
+    let mode = if minimal { RunKind::Minimal } else { RunKind::Full };
+    let started = jobs::START.call(&program.context(), &caller(), StartJob { job, mode })?;
+    match &started.ended {
+        Some(synced) => return super::sync::tell(program, synced),
+        None if program.global.json => show::answer(&started),
+        None if !program.global.quiet => show::stderr(&format!("a run of job {} was begun", started.job)),
+        None => {}
+    }
+    Ok(exit::DONE)
+}
+
+fn abort(program: &Program<'_>, job: String) -> Result<u8> {
+    let aborted = jobs::ABORT.call(&program.context(), &caller(), AbortJob { job })?;
+    if program.global.json {
+        show::answer(&aborted);
+    } else if aborted.stopping {
+        show::line(&format!("job {} stops", aborted.job));
+    } else {
+        show::line(&format!("job {} is not worked on here", aborted.job));
+    }
     Ok(exit::DONE)
 }
 

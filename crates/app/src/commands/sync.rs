@@ -24,13 +24,19 @@ pub(crate) fn run(global: &Global, mut arguments: Sync) -> Result<u8> {
     patterns::take_in(&mut arguments)?;
     let request = request(global, &arguments)?;
     let synced = answer(&program, request)?;
-    told::tell(global, &synced);
+    tell(&program, &synced)
+}
+
+/// Says what a run did; the exit code.
+pub(super) fn tell(program: &Program<'_>, synced: &Synced) -> Result<u8> {
+    let global = program.global;
+    told::tell(global, synced);
     super::tell_resends(global, &synced.resends);
     if !global.json {
         synced.overlaps.iter().for_each(|overlap| show::stderr(overlap));
     }
-    let confirmed = offer(&program, &synced)?;
-    Ok(told::code(&synced, confirmed))
+    let confirmed = offer(program, synced)?;
+    Ok(told::code(synced, confirmed))
 }
 
 fn answer(program: &Program<'_>, mut request: SyncSource) -> Result<Synced> {
@@ -155,7 +161,7 @@ fn offer(program: &Program<'_>, synced: &Synced) -> Result<bool> {
     }
     // The question was the progress that a person watches.
     let quiet = Global { quiet: true, ..global.clone() };
-    let program = Program { global: &quiet, data: program.data.clone() };
+    let program = Program { global: &quiet, ..program.clone() };
     let request = ConfirmRemovals { job: name.clone(), run };
     let removed = jobs::CONFIRM.call(&program.context(), &caller(), request)?;
     show::stderr(&format!("{} removed", show::number(removed.line.deleted)));

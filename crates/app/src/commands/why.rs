@@ -12,7 +12,7 @@ use crate::wiring::{Program, caller};
 
 pub(crate) fn tokens(global: &Global, user: &str) -> Result<u8> {
     let request = AskTokens { user: user.to_owned() };
-    let held = access::TOKENS.call(&Program::nowhere(global).context(), &caller(), request)?;
+    let held = access::TOKENS.call(&Program::nowhere(global)?.context(), &caller(), request)?;
     if global.json {
         show::answer(&held);
     } else {

@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
 mod access;
-mod away;
 mod backup;
 mod commands;
 mod dice;
@@ -19,6 +18,7 @@ mod scenario;
 mod scenarios;
 #[path = "../../src/selftest/server.rs"]
 mod server;
+mod service;
 mod stops;
 mod trouble;
 mod verify;

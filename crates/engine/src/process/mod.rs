@@ -9,6 +9,7 @@ pub(crate) mod visitors;
 use std::sync::Arc;
 
 use ingather_contract::call::Cancel;
+use ingather_model::ids::JobId;
 
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
 use self::under_way::{UnderWay, Work};
@@ -19,6 +20,22 @@ use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Result};
 use ingather_model::limits;
 use ingather_store::jobs::Job;
+
+/// A run is about to begin; see [`Process::announce`].
+pub struct Announced {
+    _work: Work,
+}
+
+/// The lease is kept; see [`crate::Engine::keep_lease`].
+pub struct KeptLease {
+    _lease: LeaseUse,
+}
+
+impl KeptLease {
+    pub(crate) fn of(lease: LeaseUse) -> KeptLease {
+        KeptLease { _lease: lease }
+    }
+}
 
 /// What all jobs of one process share. It holds nothing while nothing is under way.
 pub struct Process {
@@ -47,11 +64,30 @@ impl Process {
         }
     }
 
+    /// Announces a run of a job that is about to begin: [`Process::stop`] stops it from now on, and nobody else announces one, until the
+    /// answer is dropped.
+    ///
+    /// # Errors
+    /// `Running` while one is announced, or the job is worked on.
+    pub fn announce(&self, job: &Job, whole: &Cancel) -> Result<Announced> {
+        UnderWay::announce(&self.under_way, job, whole).map(|work| Announced { _work: work })
+    }
+
+    /// Asks what is announced or under way for a job to stop at its next safe place, and nothing else; false when there is nothing.
+    pub fn stop(&self, job: JobId) -> bool {
+        self.under_way.stop(job)
+    }
+
+    /// Whether anything that writes is announced or under way for a job.
+    pub fn works_on(&self, job: JobId) -> bool {
+        self.under_way.works_on(job)
+    }
+
     /// Begins work on a job, in the name of `doing`; over when the answer is dropped. While work that writes is under way, the lease is
     /// renewed. `writer`: none where nothing is written.
     ///
     /// # Errors
-    /// `Busy` while the same job is worked on; what the lease was lost for, until all that worked under it has ended.
+    /// `Running` while the same job is worked on; what the lease was lost for, until all that worked under it has ended.
     pub(crate) fn begin(
         &self,
         job: &Job,
@@ -68,11 +104,21 @@ impl Process {
     /// # Errors
     /// What it was lost for, until all that worked under it has ended.
     pub(crate) fn keep_lease(&self, writer: &Writer) -> Result<LeaseUse> {
+        self.keep_lease_or(writer, |_| {})
+    }
+
+    /// The same; `lost` is called behind all who work when it cannot be kept any more, where nobody kept it before.
+    pub(crate) fn keep_lease_or(
+        &self,
+        writer: &Writer,
+        lost: impl FnOnce(&EngineError) + Send + 'static,
+    ) -> Result<LeaseUse> {
         let (under_way, outputs) = (self.under_way.clone(), self.outputs.clone());
         self.lease.keep(writer, move |error: &EngineError| {
             // Whoever works hears it before what it has on its way is dropped.
             under_way.fail(error);
             outputs.fail(error);
+            lost(error);
         })
     }
 }

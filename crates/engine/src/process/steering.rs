@@ -3,13 +3,23 @@
 use ingather_model::ids::JobId;
 use ingather_store::{Durability, jobs};
 
+use super::KeptLease;
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{EngineError, Result};
 
 impl Engine {
+    /// Keeps the lease until the answer is dropped, also while nothing is under way. `lost` is called when it cannot be kept any more,
+    /// by the thread that kept it, unless something kept it before.
+    ///
+    /// # Errors
+    /// When there is no right to write, or the thread cannot be started.
+    pub fn keep_lease(&self, lost: impl FnOnce(&EngineError) + Send + 'static) -> Result<KeptLease> {
+        self.process.keep_lease_or(&self.writing()?, lost).map(KeptLease::of)
+    }
+
     /// Asks what is under way for a job to stop at its next safe place, and nothing else; false when there is nothing.
     pub fn stop(&self, job: JobId) -> bool {
-        self.process.under_way.stop(job)
+        self.process.stop(job)
     }
 
     /// Pauses a job, or ends the pause; whether a run of it hears of that. What a run has claimed is still visited and delivered; then it
@@ -32,10 +42,5 @@ impl Engine {
     /// that is paused.
     pub fn close_window(&self, job: JobId, closed: bool) -> bool {
         self.process.under_way.close_window(job, closed)
-    }
-
-    /// Whether this process works on a job.
-    pub fn is_busy(&self, job: JobId) -> bool {
-        self.process.under_way.is_busy(job)
     }
 }

@@ -20,8 +20,7 @@ pub(crate) struct UnderWay {
 struct State {
     job: JobId,
     doing: &'static str,
-    /// Work that writes nothing is in nobody's way.
-    writes: bool,
+    kind: Kind,
     cancel: Cancel,
     failure: Mutex<Option<EngineError>>,
     pause: Mutex<Pause>,
@@ -37,6 +36,16 @@ struct Pause {
     run: Weak<Run>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// In nobody's way.
+    Reads,
+    /// One at a time for a job.
+    Writes,
+    /// Something that writes is about to begin, and stops with this.
+    Announced,
+}
+
 /// Work on one job; over when it is dropped.
 pub(crate) struct Work {
     under_way: Arc<UnderWay>,
@@ -45,7 +54,38 @@ pub(crate) struct Work {
     _lease: Option<LeaseUse>,
 }
 
+impl State {
+    /// Whether this is in the way of something that writes for the same job: a run that was announced is, but for itself.
+    fn hinders(&self, doing: &str) -> bool {
+        match self.kind {
+            Kind::Reads => false,
+            Kind::Writes => true,
+            Kind::Announced => self.doing != doing,
+        }
+    }
+}
+
 impl UnderWay {
+    /// A run is about to begin. What begins for the job as long as this lives stops with it.
+    pub(crate) fn announce(this: &Arc<UnderWay>, job: &Job, whole: &Cancel) -> Result<Work> {
+        let mut works = lock(&this.works);
+        if let Some(other) = works.iter().find(|other| other.job == job.id && other.kind != Kind::Reads) {
+            return Err(refused(other.doing, job));
+        }
+        let state = State {
+            job: job.id,
+            doing: "run",
+            kind: Kind::Announced,
+            cancel: whole.part(),
+            failure: Mutex::default(),
+            pause: Mutex::default(),
+        };
+        let state = Arc::new(state);
+        works.push(state.clone());
+        drop(works);
+        Ok(Work { under_way: this.clone(), state, _lease: None })
+    }
+
     pub(crate) fn begin(
         this: &Arc<UnderWay>,
         job: &Job,
@@ -53,17 +93,17 @@ impl UnderWay {
         whole: &Cancel,
         lease: Option<LeaseUse>,
     ) -> Result<Work> {
-        let writes = lease.is_some();
+        let kind = if lease.is_some() { Kind::Writes } else { Kind::Reads };
         let mut works = lock(&this.works);
-        if let Some(other) = works.iter().find(|other| writes && other.writes && other.job == job.id) {
-            let sentence = format!(
-                "a {} of job {} is under way in this process; wait until it has ended, or stop it",
-                other.doing, job.name
-            );
-            return Err(EngineError::refused(Refusal::Busy, sentence));
+        if let Some(other) =
+            works.iter().find(|other| kind == Kind::Writes && other.job == job.id && other.hinders(doing))
+        {
+            return Err(refused(other.doing, job));
         }
-        let (cancel, failure) = (whole.part(), Mutex::default());
-        let state = Arc::new(State { job: job.id, doing, writes, cancel, failure, pause: Mutex::default() });
+        let announced = works.iter().find(|other| other.kind == Kind::Announced && other.job == job.id);
+        let cancel = announced.filter(|_| kind == Kind::Writes).map_or(whole, |other| &other.cancel).part();
+        let (failure, pause) = (Mutex::default(), Mutex::default());
+        let state = Arc::new(State { job: job.id, doing, kind, cancel, failure, pause });
         works.push(state.clone());
         drop(works);
         Ok(Work { under_way: this.clone(), state, _lease: lease })
@@ -87,8 +127,11 @@ impl UnderWay {
     }
 
     fn rest(&self, job: JobId, change: impl Fn(&mut Pause)) -> bool {
-        let works: Vec<Arc<State>> =
-            lock(&self.works).iter().filter(|work| work.job == job && work.writes).cloned().collect();
+        let works: Vec<Arc<State>> = lock(&self.works)
+            .iter()
+            .filter(|work| work.job == job && work.kind == Kind::Writes)
+            .cloned()
+            .collect();
         let tell = |work: &&Arc<State>| {
             let mut pause = lock(&work.pause);
             change(&mut pause);
@@ -98,14 +141,14 @@ impl UnderWay {
         works.iter().filter(tell).count() > 0
     }
 
-    /// Whether somebody works on a job, and writes.
-    pub(crate) fn is_busy(&self, job: JobId) -> bool {
-        lock(&self.works).iter().any(|work| work.job == job && work.writes)
+    /// Whether anything that writes is announced or under way for a job.
+    pub(crate) fn works_on(&self, job: JobId) -> bool {
+        lock(&self.works).iter().any(|work| work.job == job && work.kind != Kind::Reads)
     }
 
     /// Ends all work that writes: nothing can be written any more.
     pub(crate) fn fail(&self, error: &EngineError) {
-        for work in lock(&self.works).iter().filter(|work| work.writes) {
+        for work in lock(&self.works).iter().filter(|work| work.kind == Kind::Writes) {
             lock(&work.failure).get_or_insert_with(|| error.clone());
             work.cancel.cancel();
         }
@@ -118,6 +161,14 @@ impl Pause {
         run.iter().for_each(|run| run.pause(self.paused || self.closed));
         run.is_some()
     }
+}
+
+fn refused(doing: &str, job: &Job) -> EngineError {
+    let sentence = format!(
+        "a {doing} of job {} is under way in this process; wait until it has ended, or stop it",
+        job.name
+    );
+    EngineError::refused(Refusal::Running, sentence)
 }
 
 impl Work {

@@ -9,6 +9,7 @@ mod moves;
 mod owners;
 mod pause;
 mod random_worlds;
+mod repairs;
 mod scenarios;
 mod scheduler;
 mod secrets;

@@ -32,7 +32,7 @@ fn define(world: &mut World, schedule: Option<&Value>) {
 
 fn look(world: &World, scheduler: &mut Scheduler) -> Look {
     let engine = world.engine();
-    scheduler.look(&engine.reader, world.clock.now(), &|job| engine.is_busy(job)).unwrap()
+    scheduler.look(&engine.reader, world.clock.now(), &|job| engine.process.works_on(job)).unwrap()
 }
 
 fn scheduler() -> Scheduler {

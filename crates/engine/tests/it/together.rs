@@ -305,59 +305,41 @@ fn a_run_that_is_stopped_alone_stops_nothing_else() {
 }
 
 fn is_busy<T: std::fmt::Debug>(result: Result<T, EngineError>) -> bool {
-    why_busy(result).contains("job whole is under way in this process")
-}
-
-/// What is busy.
-fn why_busy<T: std::fmt::Debug>(result: Result<T, EngineError>) -> String {
     match result {
-        Err(EngineError::Refused { refusal: Refusal::Busy, message }) => message,
+        Err(EngineError::Refused { refusal: Refusal::Running, message }) => {
+            assert!(message.contains("job whole is under way in this process"), "{message}");
+            true
+        }
         other => panic!("{other:?}"),
     }
 }
 
-/// A repair writes to an output itself: nobody sends to it meanwhile, in either order.
 #[test]
-fn an_output_is_repaired_by_one_alone() {
+fn a_run_that_was_announced_keeps_others_out_and_stops_before_it_begins() {
     for kind in BOTH {
         let mut world = World::new(kind);
         world.output("one", "memory");
         world.job(definition(&world, "whole", "", &["one"]));
+        let found = world.engine().reader.read(|sql| ingather_store::jobs::by_name(sql, "whole"));
+        let job = found.unwrap().unwrap();
         put(&world, "a", "v1");
-        let connection =
-            ingather_engine::outputs::connection(world.store(), &world.engine().registry, "one", 0).unwrap();
-        let repair = || world.engine().verify(&connection, true, &mut |_| {});
-        let gate = Gate::default();
-        locked(&world.shelves["one"]).gate = Some(gate.clone());
-        std::thread::scope(|scope| {
-            let _opens = gate.opens_at_the_end();
-            let run = scope.spawn(|| world.run("whole", FULL));
-            gate.wait_for_somebody();
-            assert!(why_busy(repair()).contains("output one is in use"));
-            assert!(
-                world.engine().verify(&connection, false, &mut |_| {}).is_ok(),
-                "whoever looks is in nobody's way"
-            );
-            gate.open();
-            assert_eq!(run.join().unwrap().unwrap().error, None);
-        });
-        locked(&world.shelves["one"]).gate = None;
-        let lost = locked(&world.shelves["one"]).entries.pop_first();
-        assert!(lost.is_some());
-        let mut asked = Vec::new();
-        let mut tell = |_: &_| {
-            asked.push(why_busy(world.run("whole", FULL)));
-            asked.push(why_busy(repair()));
-        };
-        let found = world.engine().verify(&connection, true, &mut tell).unwrap();
-        assert_eq!(found.missing, 1);
-        assert!(
-            asked[0].contains("output one is being repaired") && asked[1].contains("output one is in use"),
-            "{asked:?}"
-        );
-        assert_eq!(world.run("whole", FULL).unwrap().counts.seen(), 1);
-        assert_eq!(world.entries("one").len(), 1, "{kind:?}");
-        assert_eq!(doctor(&world), [""; 0], "{kind:?}");
+        let process = world.engine().process.clone();
+        let cancel = &world.engine().cancel;
+        assert!(!process.works_on(job.id) && !process.stop(job.id));
+        let announced = process.announce(&job, cancel).unwrap();
+        assert!(process.works_on(job.id));
+        assert!(is_busy(process.announce(&job, cancel).map(drop)));
+        let progress = || std::sync::Arc::new(ingather_engine::progress::Progress::default());
+        assert!(is_busy(world.engine().delete(&job, progress()).map(|_| ())), "it would be gone");
+        // It is stopped although nothing of it has begun yet.
+        assert!(process.stop(job.id));
+        let stopped = world.run("whole", FULL).unwrap();
+        assert_eq!((stopped.stopped, stopped.error), (true, None), "{kind:?}");
+        drop(announced);
+        assert!(!process.works_on(job.id));
+        let done = world.run("whole", FULL).unwrap();
+        assert_eq!((done.stopped, done.counts.seen()), (false, 1), "{kind:?}");
+        assert!(!cancel.cancelled());
     }
 }
 

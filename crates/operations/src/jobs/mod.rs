@@ -4,9 +4,12 @@ mod examples;
 mod held;
 mod removal;
 pub mod schedule;
+mod start;
 pub mod sync;
 
 pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
+pub use start::{ABORT, AbortJob, Aborted, START, StartJob, Started, begin};
+
 pub use removal::{
     CONFIRM, ConfirmRemovals, DELETE, DeleteJob, Deleted, Deletion, DeletionCounts, Removals, RemovalsLine,
 };
@@ -299,12 +302,15 @@ fn show(context: &Context<'_>, _: &Caller<'_>, request: ShowJob) -> Result<Shown
     let reader = context.existing()?;
     let stored = named(&reader, &request.job)?;
     let id = stored.id;
+    // What ends or begins while the inventory is read has been at work.
+    let worked = context.works_on(id);
     let job = job(context, &reader, stored)?;
     let blind = match &job.run {
         Some(run) => reader.read(|sql| runs::blind_spots(sql, id, run.run))?,
         None => Vec::new(),
     };
-    Ok(ShownJob { job, works: context.may_work(), blind: blind.into_iter().map(BlindSpot::from).collect() })
+    let works = worked || context.works_on(id);
+    Ok(ShownJob { job, works, blind: blind.into_iter().map(BlindSpot::from).collect() })
 }
 
 fn list_runs(context: &Context<'_>, _: &Caller<'_>, request: ListRuns) -> Result<RunList> {

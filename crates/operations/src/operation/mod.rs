@@ -1,12 +1,17 @@
 //! What is known of an operation beside what it does: enough for a command line, routes, a description of an API and tools
 //! of models, so that none of them has a list of its own.
 
+mod callable;
+mod remote;
 pub(crate) mod schema;
+
+pub use callable::Callable;
+pub use remote::Remote;
 
 use ingather_contract::settings::Schema;
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::context::{Caller, Context};
 use crate::problem::{Code, Problem, Result};
@@ -38,7 +43,8 @@ pub struct Operation {
 }
 
 /// What somebody may do (design 4.16).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Everything.
     Admin,
@@ -51,6 +57,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every role.
+    pub const ALL: &'static [Role] = &[Role::Admin, Role::Operator, Role::Searcher, Role::TokenReader];
+
     /// Its word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -150,12 +159,15 @@ pub struct Answering<Request, Answer> {
     pub(crate) run: fn(&Context<'_>, &Caller<'_>, Request) -> Result<Answer>,
 }
 
-impl<Request, Answer> Answering<Request, Answer> {
+impl<Request: Serialize, Answer: DeserializeOwned> Answering<Request, Answer> {
     /// Does it, for a caller who may.
     ///
     /// # Errors
     /// `Forbidden`, or what the row names.
     pub fn call(&self, context: &Context<'_>, caller: &Caller<'_>, request: Request) -> Result<Answer> {
+        if let Some(remote) = context.remote {
+            return remote::asked::<_, serde_json::Value, _>(remote, &self.operation, &request, &mut |_| {});
+        }
         self.operation.admit(caller)?;
         (self.run)(context, caller, request).map_err(|problem| self.operation.known(problem))
     }
@@ -172,7 +184,12 @@ pub struct Streaming<Request, Item, Answer> {
 pub(crate) type Stream<Request, Item, Answer> =
     fn(&Context<'_>, &Caller<'_>, Request, &mut dyn FnMut(Item)) -> Result<Answer>;
 
-impl<Request, Item, Answer> Streaming<Request, Item, Answer> {
+impl<Request, Item, Answer> Streaming<Request, Item, Answer>
+where
+    Request: Serialize,
+    Item: DeserializeOwned,
+    Answer: DeserializeOwned,
+{
     /// Does it, for a caller who may; `each` is given what is found, in order.
     ///
     /// # Errors
@@ -184,6 +201,9 @@ impl<Request, Item, Answer> Streaming<Request, Item, Answer> {
         request: Request,
         each: &mut dyn FnMut(Item),
     ) -> Result<Answer> {
+        if let Some(remote) = context.remote {
+            return remote::asked(remote, &self.operation, &request, each);
+        }
         self.operation.admit(caller)?;
         (self.run)(context, caller, request, each).map_err(|problem| self.operation.known(problem))
     }

@@ -164,6 +164,7 @@ pub enum Verdict {
 
 /// Stable word and sentence.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "CodeAndSentence")]
 pub struct Why {
     /// The word.
     pub code: String,

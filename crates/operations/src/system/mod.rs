@@ -145,7 +145,7 @@ fn examine(
 ) -> Result<Examined> {
     let Examine { repair } = request;
     let reader = context.existing()?;
-    let writing = if repair { Some(context.host.write("doctor")?) } else { None };
+    let writing = if repair { Some(context.host.write_alone("doctor")?) } else { None };
     let mut problems = look_around(context, &reader, writing.as_ref(), each)?;
     let faults = reader.read(|sql| doctor::examine(sql, ROWS_MAX))?;
     let left = match &writing {

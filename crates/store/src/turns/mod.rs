@@ -42,7 +42,7 @@ pub fn write<T: ?Sized>(guarded: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 }
 
 /// Random bytes of the system; those of the seed where one decides, since documents are visited in the order of their keyed names.
-pub(crate) fn random() -> io::Result<[u8; 32]> {
+pub fn random() -> io::Result<[u8; 32]> {
     let mut random = [0u8; 32];
     if !turns::fill(&mut random) {
         io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut random)?;

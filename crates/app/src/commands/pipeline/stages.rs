@@ -11,7 +11,7 @@ use crate::wiring::{Program, caller};
 /// What stages there are, or one with its settings.
 pub(super) fn run(global: &Global, stage: Option<String>) -> Result<u8> {
     let one = stage.is_some();
-    let found = STAGES.call(&Program::nowhere(global).context(), &caller(), ListStages { stage })?;
+    let found = STAGES.call(&Program::nowhere(global)?.context(), &caller(), ListStages { stage })?;
     for kind in &found.stages {
         if global.json {
             show::answer(kind);

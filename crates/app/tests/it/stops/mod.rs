@@ -1,5 +1,6 @@
 //! Ends that a program does not choose: signals, and kills at any moment.
 
+mod away;
 mod kill;
 mod signals;
-mod upgrade;
+pub(crate) mod upgrade;

@@ -39,7 +39,7 @@ fn sync(sandbox: &Sandbox) -> Command {
 }
 
 /// Waits until something has come, or the longest time for that is over; whether it has.
-pub(super) fn comes(mut has_come: impl FnMut() -> bool) -> bool {
+pub(crate) fn comes(mut has_come: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + WAIT;
     while !has_come() {
         if Instant::now() > end {

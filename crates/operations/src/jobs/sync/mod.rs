@@ -20,6 +20,7 @@ use ingather_store::jobs::Job;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::wanted::Wanted;
 use crate::connections;
 use crate::context::{Caller, Context, journals};
 use crate::jobs::{KeepWord, Resends, resends};
@@ -77,7 +78,7 @@ pub static SYNC: Streaming<SyncSource, Changing, Synced> = Streaming {
 };
 
 /// Asks for a run. What is left out changes nothing of a job that is known.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyncSource {
     /// Canonical path of a folder or file, as names of documents are written: by it the job is found again.
@@ -312,6 +313,35 @@ fn sync(
     request: SyncSource,
     each: &mut dyn FnMut(Changing),
 ) -> Result<Synced> {
+    run_job(context, Of::Any, request, each)
+}
+
+/// Which jobs a run may be of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// One that is made when there is none.
+    Any,
+    /// One that is stored: it may have been deleted since somebody asked for the run.
+    Stored,
+}
+
+impl Of {
+    fn admits(self, wanted: &Wanted) -> Result<()> {
+        if self == Of::Any || wanted.stored.is_some() {
+            return Ok(());
+        }
+        let name = &wanted.definition.name;
+        Err(Problem::new(Code::NoSuchJob, format!("there is no job `{name}` any more; it was deleted")))
+    }
+}
+
+/// Does it; whoever asks may.
+pub(super) fn run_job(
+    context: &Context<'_>,
+    of: Of,
+    request: SyncSource,
+    each: &mut dyn FnMut(Changing),
+) -> Result<Synced> {
     let bytes = names::unescape(&request.root).map_err(Problem::usage)?;
     let root = PathBuf::from(OsStr::from_bytes(&bytes));
     connections::refuse_inside(context.host.data(), &root)?;
@@ -320,6 +350,7 @@ fn sync(
         false => context.host.reader_up_to_date(&format!("sync of {}", root.display()))?,
     };
     let wanted = wanted::find(&context.registry, reader.as_ref(), &request)?;
+    of.admits(&wanted)?;
     wanted.check_outputs(context)?;
     let changes = differences::differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {

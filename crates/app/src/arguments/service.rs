@@ -1,0 +1,81 @@
+//! table: what the commands of the service take.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::values;
+
+/// Answer over HTTP, and run jobs that clients start.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather serve\n  \
+    ingather serve --listen 127.0.0.1:9000\n  \
+    ingather serve --socket /run/ingather/ingather.sock    for all users of this machine\n\n\
+    Whoever asks over the network needs an API key (`ingather api-key create`); users of this machine\n\
+    that reach the socket are known to the kernel: the owner of the data directory may do everything,\n\
+    everybody else searches as themselves. As long as it runs, no `sync` writes to this data directory.\n\n\
+    Exit codes: 2 wrong use · 3 could not work, or lost the right to write ·\n\
+    130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
+pub(crate) struct Serve {
+    /// Address and port; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8420")]
+    pub(crate) listen: SocketAddr,
+    /// Listen on an address that other machines reach, although this version encrypts nothing: whoever sees the traffic has
+    /// the keys. Only behind something that encrypts, such as a reverse proxy
+    #[arg(long)]
+    pub(crate) insecure_listen: bool,
+    /// Where the socket is made; who reaches its folder can search as themselves [default: in the data directory, for its owner]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+}
+
+/// Say who may ask the service.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ApiKey {
+    /// Make a key; it is shown this once
+    #[command(after_help = "Examples:\n  \
+        ingather api-key create ann --role searcher --account ann\n  \
+        ingather api-key create backup-job --role operator --days 90\n\n\
+        Exit codes: 0 done · 2 wrong use, such as a name that is taken · 3 could not work")]
+    Create {
+        /// Its name, for people
+        name: String,
+        /// What whoever has it may do; may be given several times
+        #[arg(long = "role", value_name = "ROLE", required = true)]
+        roles: Vec<RoleWord>,
+        /// The user of this machine whose access tokens count in its searches [default: only what is open to everybody is found]
+        #[arg(long, value_name = "USER")]
+        account: Option<String>,
+        /// Days until it expires [default: never]
+        #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::from_one::<36_500>)]
+        days: Option<u32>,
+    },
+    /// All keys, without their secrets
+    #[command(
+        after_help = "Example:\n  ingather api-key list\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
+    )]
+    List,
+    /// Take a key back
+    #[command(
+        after_help = "Example:\n  ingather api-key delete ann\n\nExit codes: 0 done · 2 no such key · 3 could not work"
+    )]
+    Delete {
+        /// Its name
+        name: String,
+    },
+}
+
+/// Roles, as they are typed.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoleWord {
+    /// Everything.
+    Admin,
+    /// Look at jobs and documents, run jobs, decide about what they hold.
+    Operator,
+    /// Search.
+    Searcher,
+    /// Ask what users hold and may see.
+    TokenReader,
+}

@@ -1,0 +1,119 @@
+//! `ingather serve`: takes the right to write, listens, and answers until somebody ends it.
+
+use std::fs::Permissions;
+use std::net::TcpListener;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use ingather_operations::Service as _;
+use ingather_operations::api_keys::{self, CreateApiKey, ListApiKeys};
+use ingather_operations::operation::Role;
+use ingather_server::{Listening, Stop};
+
+use crate::arguments::{Global, Serve};
+use crate::exit::{self, Code, Failure, Result};
+use crate::service::Running;
+use crate::wiring::caller;
+use crate::{interrupt, show};
+
+/// Everybody who reaches a socket that was named may connect: who that is, its folder says, and the kernel tells who each of them is.
+const FOR_ALL: u32 = 0o666;
+/// In the data directory, which is its owner's alone, so is the socket.
+const FOR_ITS_OWNER: u32 = 0o600;
+/// Name of the socket in the data directory.
+const SOCKET: &str = "ingather.sock";
+
+pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
+    if !serve.listen.ip().is_loopback() && !serve.insecure_listen {
+        return Err(Failure::usage(format!(
+            "{} can be reached from other machines, and this version encrypts nothing; listen on 127.0.0.1 and put a reverse \
+             proxy with TLS before it, or add --insecure-listen",
+            serve.listen
+        )));
+    }
+    let stop = Stop::default();
+    let running = Running::begin(global, stop.clone())?;
+    let network = TcpListener::bind(serve.listen).map_err(|error| {
+        Failure::unable(format!(
+            "cannot listen on {}: {}; choose another address with --listen",
+            serve.listen,
+            exit::in_words(&error)
+        ))
+    })?;
+    let socket = match &serve.socket {
+        Some(path) => Socket::make(path.clone(), FOR_ALL),
+        None => Socket::make(running.folder().join(SOCKET), FOR_ITS_OWNER),
+    }?;
+    let address = network.local_addr().map_err(|error| Failure::unable(error.to_string()))?;
+    interrupt::when_stopped(move || stop.stop());
+    running.log(&format!("listening on http://{address} and {}", socket.path.display()));
+    first_key(&running)?;
+    let Socket { path, listener } = socket;
+    let served =
+        ingather_server::serve(running.clone(), Listening { network, socket: listener }, running.stop());
+    running.finish();
+    // It leads nowhere any more.
+    let _ = std::fs::remove_file(path);
+    served.map_err(|error| Failure::unable(format!("cannot serve: {}", exit::in_words(&error))))?;
+    match running.lost() {
+        Some(lost) => Err(Failure::new(Code::TakenOver, format!("the service ends: {lost}"))),
+        None => Ok(exit::DONE),
+    }
+}
+
+/// A socket that was made.
+struct Socket {
+    path: PathBuf,
+    listener: UnixListener,
+}
+
+impl Socket {
+    fn make(path: PathBuf, mode: u32) -> Result<Socket> {
+        let failed = |error: std::io::Error| {
+            Failure::unable(format!(
+                "the socket {} cannot be made: {}; name another place with --socket, at most 107 bytes long",
+                path.display(),
+                exit::in_words(&error)
+            ))
+        };
+        make_way(&path)?;
+        let listener = UnixListener::bind(&path).map_err(failed)?;
+        std::fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(failed)?;
+        Ok(Socket { listener, path })
+    }
+}
+
+/// Removes a socket that a service has left which was killed; nothing else.
+fn make_way(path: &Path) -> Result<()> {
+    let Ok(facts) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    let refused =
+        |why: &str| Failure::unable(format!("{} {why}; name another place with --socket", path.display()));
+    if !facts.file_type().is_socket() {
+        return Err(refused("is there, and no socket"));
+    }
+    if UnixStream::connect(path).is_ok() {
+        return Err(refused("is the socket of a program that runs"));
+    }
+    std::fs::remove_file(path).map_err(|error| refused(&format!("cannot be removed: {error}")))
+}
+
+/// Makes the first key, when there is none and a person is there to be told it: a log would keep it.
+fn first_key(running: &Running) -> Result<()> {
+    let context = running.context();
+    if !api_keys::LIST.call(&context, &caller(), ListApiKeys {})?.api_keys.is_empty() {
+        return Ok(());
+    }
+    if !show::is_terminal_out() {
+        running.log(
+            "there is no API key yet, and no terminal to show one: make one over the socket, POST /api/v1/api-keys, or with \
+             `ingather api-key create` while no service runs",
+        );
+        return Ok(());
+    }
+    let request =
+        CreateApiKey { name: "admin".to_owned(), roles: vec![Role::Admin], account: None, expires_at: None };
+    let created = api_keys::CREATE.call(&context, &caller(), request)?;
+    show::line(&format!("API key of the administrator, shown this once: {}", created.key));
+    Ok(())
+}

@@ -1,0 +1,314 @@
+//! The program as long as it serves: it has the right to write from its beginning to its end, hands it to whoever writes, and runs
+//! jobs in threads of their own.
+
+use std::any::Any;
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
+
+use ingather_contract::call::Cancel;
+use ingather_engine::progress::Progress;
+use ingather_engine::{KeptLease, Process};
+use ingather_model::limits;
+use ingather_operations::system::Look;
+use ingather_operations::{Background, Context, Host, Service, Work, Writing};
+use ingather_server::Stop;
+use ingather_store::Reader;
+
+use crate::arguments::Global;
+use crate::data::DataDirectory;
+use crate::exit::{Code, Failure, Result};
+use crate::wiring::{Program, SystemClock};
+use crate::{interrupt, show, wiring};
+
+/// What the lock says of it to whoever wants to write meanwhile.
+const DOING: &str = "ingather serve";
+
+/// A program that serves.
+pub(crate) struct Running {
+    global: Global,
+    data: DataDirectory,
+    process: Arc<Process>,
+    writing: Writing,
+    kept_lease: Mutex<Option<KeptLease>>,
+    writers: Arc<Writers>,
+    lost: Arc<Mutex<Option<String>>>,
+    stop: Stop,
+    readers: Once,
+    runs: Arc<Runs>,
+    itself: Weak<Running>,
+}
+
+/// Who writes just now.
+#[derive(Default)]
+struct Writers {
+    busy: Mutex<Busy>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct Busy {
+    together: usize,
+    alone: Option<String>,
+}
+
+/// One that writes, until it is dropped.
+struct Writer {
+    writers: Arc<Writers>,
+    alone: bool,
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let mut busy = locked(&self.writers.busy);
+        match self.alone {
+            true => busy.alone = None,
+            false => busy.together -= 1,
+        }
+        self.writers.ended.notify_all();
+    }
+}
+
+/// Runs that are under way.
+#[derive(Default)]
+struct Runs {
+    under_way: Mutex<usize>,
+    ended: Condvar,
+}
+
+/// One of them, until it is dropped.
+struct Run(Arc<Runs>);
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        *locked(&self.0.under_way) -= 1;
+        self.0.ended.notify_all();
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is in them is whole after every statement.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Running {
+    /// Takes the right to write, and keeps it until [`Running::finish`]; when it is lost, `stop` ends what serves.
+    pub(crate) fn begin(global: &Global, stop: Stop) -> Result<Arc<Running>> {
+        let data = DataDirectory::of(global)?;
+        let writing = data.write(DOING, wiring::now())?;
+        let running = Arc::new_cyclic(|itself| Running {
+            global: global.clone(),
+            data,
+            process: Arc::default(),
+            writing,
+            kept_lease: Mutex::default(),
+            writers: Arc::default(),
+            lost: Arc::default(),
+            stop: stop.clone(),
+            readers: Once::new(),
+            runs: Arc::default(),
+            itself: itself.clone(),
+        });
+        let reader = running.writing.store.reader().clone();
+        let engine = running.context().engine(reader, Some(&running.writing), &[]);
+        let (lost, cancel) = (running.lost.clone(), interrupt::cancel());
+        let kept = engine.keep_lease(move |error| {
+            locked(&lost).get_or_insert_with(|| error.to_string());
+            cancel.cancel();
+            stop.stop();
+        })?;
+        *locked(&running.kept_lease) = Some(kept);
+        Ok(running)
+    }
+
+    /// The data directory.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.data.path
+    }
+
+    /// What ends it.
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    /// Why the right to write was lost, when it was.
+    pub(crate) fn lost(&self) -> Option<String> {
+        locked(&self.lost).clone()
+    }
+
+    /// Waits for the runs and other changes that are under way, which were asked to stop, and lets the right to write go.
+    pub(crate) fn finish(&self) {
+        interrupt::cancel().cancel();
+        let mut under_way = locked(&self.runs.under_way);
+        while *under_way > 0 {
+            under_way = self.runs.ended.wait(under_way).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(under_way);
+        let mut busy = locked(&self.writers.busy);
+        while busy.together > 0 || busy.alone.is_some() {
+            busy = self.writers.ended.wait(busy).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(busy);
+        drop(locked(&self.kept_lease).take());
+    }
+
+    fn program(&self) -> Program<'_> {
+        Program::around(&self.global, self.data.clone(), self.process.clone())
+    }
+
+    fn refuse_lost(&self) -> Result<()> {
+        match self.lost() {
+            Some(lost) => Err(Failure::new(Code::TakenOver, lost)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Service for Running {
+    fn context(&self) -> Context<'_> {
+        Context { host: self, registry: ingather_connectors::ALL, clock: Arc::new(SystemClock), remote: None }
+    }
+
+    fn log(&self, line: &str) {
+        if !self.global.quiet {
+            show::stderr(&line.replace(['\n', '\r'], " "));
+        }
+    }
+}
+
+impl Background for Running {
+    fn go(&self, doing: String, work: Work) -> Result<()> {
+        let itself = self.itself.upgrade().ok_or_else(Failure::stopped)?;
+        if interrupt::cancel().cancelled() {
+            return Err(Failure::stopped());
+        }
+        let mut under_way = locked(&self.runs.under_way);
+        if *under_way >= limits::RUNS_AT_ONCE_MAX {
+            let sentence =
+                format!("as many runs are under way as may be, {}; ask again when one has ended", *under_way);
+            return Err(Failure::new(Code::Busy, sentence));
+        }
+        *under_way += 1;
+        drop(under_way);
+        let run = Run(self.runs.clone());
+        let begun = std::thread::Builder::new().name("run".to_owned()).spawn(move || {
+            // A panic is told by its hook, and is nobody else's end.
+            let ended = catch_unwind(AssertUnwindSafe(|| work(&itself.context())));
+            match ended {
+                Ok(Ok(())) => itself.log(&format!("{doing}: ended")),
+                Ok(Err(problem)) => itself.log(&format!("{doing}: {problem}")),
+                Err(_) => itself.log(&format!("{doing}: failed by a fault of this program")),
+            }
+            drop(run);
+        });
+        begun.map(drop).map_err(|error| {
+            Failure::new(
+                Code::Resources,
+                format!("a thread cannot be started: {error}; give the program more memory"),
+            )
+        })
+    }
+}
+
+impl Host for Running {
+    fn data(&self) -> &Path {
+        &self.data.path
+    }
+
+    fn reader(&self) -> Result<Option<Reader>> {
+        Ok(Some(self.writing.store.reader().clone()))
+    }
+
+    fn reader_up_to_date(&self, _: &str) -> Result<Option<Reader>> {
+        self.reader()
+    }
+
+    fn refuse_unusable(&self) -> Result<()> {
+        self.refuse_lost()
+    }
+
+    fn write(&self, _: &str) -> Result<Writing> {
+        self.refuse_lost()?;
+        let mut busy = locked(&self.writers.busy);
+        if let Some(alone) = &busy.alone {
+            let sentence = format!(
+                "a {alone} is under way, and nothing else may write beside it; ask again when it has ended"
+            );
+            return Err(Failure::new(Code::Running, sentence));
+        }
+        busy.together += 1;
+        Ok(self.writing.shared(Box::new(Writer { writers: self.writers.clone(), alone: false })))
+    }
+
+    fn write_alone(&self, doing: &str) -> Result<Writing> {
+        self.refuse_lost()?;
+        let mut busy = locked(&self.writers.busy);
+        if busy.together > 0 || busy.alone.is_some() {
+            let sentence = format!(
+                "a {doing} needs that nothing else writes, and something does; ask again when it has ended"
+            );
+            return Err(Failure::new(Code::Running, sentence));
+        }
+        busy.alone = Some(doing.to_owned());
+        Ok(self.writing.shared(Box::new(Writer { writers: self.writers.clone(), alone: true })))
+    }
+
+    fn write_beside(&self, _: &str) -> Result<Writing> {
+        self.refuse_lost()?;
+        Ok(self.writing.shared(Box::new(())))
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        Some(self)
+    }
+
+    fn holder(&self) -> Option<String> {
+        Some(format!("process {}: {DOING}", std::process::id()))
+    }
+
+    fn keeps_the_store(&self) -> bool {
+        self.data.keeps_the_store()
+    }
+
+    fn cancel(&self) -> Cancel {
+        interrupt::cancel()
+    }
+
+    fn process(&self) -> Arc<Process> {
+        self.process.clone()
+    }
+
+    fn threads(&self) -> usize {
+        wiring::threads(&self.global)
+    }
+
+    fn read_files(&self) {
+        // One pool of readers for all that it does.
+        self.readers.call_once(|| self.program().read_files());
+    }
+
+    fn own_files(&self) -> Vec<(String, String)> {
+        self.data.own_files()
+    }
+
+    fn check_readers(&self) -> Look {
+        self.program().check_readers()
+    }
+
+    fn unfinished(&self, path: &Path) {
+        interrupt::unfinished(path);
+    }
+
+    fn bytes_out(&self) -> Box<dyn Write + '_> {
+        Box::new(std::io::sink())
+    }
+
+    fn bytes_in(&self) -> Box<dyn Read + '_> {
+        Box::new(std::io::empty())
+    }
+
+    fn watch(&self, _: Arc<Progress>) -> Box<dyn Any> {
+        Box::new(())
+    }
+}

@@ -1,0 +1,102 @@
+//! What a client may send, and for how long: a service that is met by clumsy or hostile ones goes on for the others.
+
+use std::io::Write;
+use std::time::Instant;
+
+use ingather_model::limits;
+use serde_json::json;
+
+use super::Service;
+use super::http::{Request, connect, reply};
+use crate::sandbox::{Kept, Sandbox};
+
+#[test]
+fn what_is_no_path_no_verb_no_json_or_too_long_is_refused_with_its_problem() {
+    let sandbox = Sandbox::sqlite();
+    let service = Service::start(&sandbox);
+    service.ask("GET", "/api/v1/nothing").refuses(404, "no_such_path");
+    service.ask("PATCH", "/api/v1/jobs").refuses(405, "wrong_verb");
+    service.ask("GET", "/api/v1/jobs?limit=many").refuses(400, "wrong_use");
+    service.ask("GET", "/api/v1/jobs?unknown=1").refuses(400, "wrong_use");
+    service.ask("GET", "/api/v1/jobs?limit=1&limit=2").refuses(400, "wrong_use");
+    let form = service.request("POST", "/api/v1/jobs/root/abort").body(&json!({}));
+    let form = form.text().replace("application/json", "text/plain");
+    let mut stream = connect(service.address);
+    stream.write_all(form.as_bytes()).unwrap();
+    reply(stream).refuses(400, "wrong_use");
+    let long = json!({"name": "x".repeat(limits::HTTP_BODY_BYTES_MAX)});
+    let large = service.request("POST", "/api/v1/api-keys").body(&long);
+    large.send(service.address).refuses(413, "too_large");
+    let head =
+        service.request("GET", &format!("/api/v1/jobs?cursor={}", "x".repeat(limits::HTTP_HEAD_BYTES_MAX)));
+    let head = head.send(service.address);
+    assert!([414, 431].contains(&head.status), "{head:#?}");
+    let mut many = service.request("GET", "/api/v1/jobs");
+    for n in 0..=limits::HTTP_HEADERS_MAX {
+        many = many.header(&format!("X-Header-{n}: 1"));
+    }
+    many.send(service.address).is(431);
+    assert_eq!(service.answer("GET", "/api/v1/jobs")["begun"], json!(true), "it goes on");
+}
+
+#[test]
+fn clients_that_send_slowly_are_cut_off_and_others_are_answered_meanwhile() {
+    let sandbox = Sandbox::sqlite();
+    let service = Service::start(&sandbox);
+    let begun = Instant::now();
+    let mut head = connect(service.address);
+    head.write_all(b"GET /api/v1/jobs HTTP/1.1\r\nHost: te").unwrap();
+    let mut body = connect(service.address);
+    let text = service.request("POST", "/api/v1/api-keys").body(&json!({"name": "ann"})).text();
+    body.write_all(&text.as_bytes()[..text.len() - 3]).unwrap();
+    service.ask("GET", "/api/v1/jobs").is(200);
+    reply(body).refuses(408, "too_slow");
+    let mut rest = Vec::new();
+    std::io::Read::read_to_end(&mut head, &mut rest).unwrap();
+    assert!(rest.is_empty() || rest.starts_with(b"HTTP/1.1 408"), "{}", String::from_utf8_lossy(&rest));
+    let bound = u128::from(limits::HTTP_HEAD_MS_MAX.max(limits::HTTP_BODY_MS_MAX));
+    assert!(begun.elapsed().as_millis() < 10 * bound, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn as_many_operations_work_at_once_as_may_and_the_next_one_is_asked_to_come_again() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    let service = Service::start(&sandbox);
+    let mut holder = postgres::Client::connect(sandbox.url().unwrap(), postgres::NoTls).unwrap();
+    let mut held = holder.transaction().unwrap();
+    // Whoever presents a key waits.
+    held.batch_execute("LOCK TABLE public.api_key IN ACCESS EXCLUSIVE MODE").unwrap();
+    let mut waiting = Vec::new();
+    let text = service.request("GET", "/api/v1/jobs").text();
+    let busy = loop {
+        assert!(waiting.len() <= limits::HTTP_OPERATIONS_MAX, "nobody is refused");
+        let mut stream = connect(service.address);
+        stream.write_all(text.as_bytes()).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_millis(100))).unwrap();
+        let mut first = [0_u8; 1];
+        match stream.peek(&mut first) {
+            Ok(_) => break reply(stream),
+            Err(_) => waiting.push(stream),
+        }
+    };
+    assert_eq!(waiting.len(), limits::HTTP_OPERATIONS_MAX);
+    let busy = busy.refuses(503, "busy");
+    assert!(busy.head.contains("retry-after: 1"), "{busy:#?}");
+    Request::new("GET", "/healthz").send(service.address).is(200);
+    Request::new("GET", "/readyz").send(service.address).refuses(503, "busy");
+    held.rollback().unwrap();
+    for stream in waiting {
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(150))).unwrap();
+        reply(stream).is(200);
+    }
+    Request::new("GET", "/readyz").send(service.address).is(200);
+}
+
+#[test]
+fn the_description_of_the_api_is_there_for_everybody() {
+    let sandbox = Sandbox::sqlite();
+    let service = Service::start(&sandbox);
+    let told = Request::new("GET", "/api/v1/openapi.json").send(service.address).is(200).json();
+    assert_eq!(told["openapi"], "3.1.0");
+    assert_eq!(told["paths"]["/api/v1/jobs/{job}/start"]["post"]["operationId"], "jobs.start");
+}

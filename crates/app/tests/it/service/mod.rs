@@ -1,0 +1,143 @@
+//! Drives `ingather serve` as programs do: real requests over HTTP to the real program.
+
+mod bounds;
+mod client;
+mod http;
+mod keys;
+mod page;
+mod roles;
+mod runs;
+mod same;
+mod socket;
+mod writer;
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::sandbox::{Answer, Sandbox};
+
+use http::{Reply, Request};
+
+/// A service that runs; killed with this.
+struct Service<'s> {
+    _outlived: &'s Sandbox,
+    child: Child,
+    told: BufReader<ChildStderr>,
+    address: SocketAddr,
+    /// The key of an administrator.
+    key: String,
+}
+
+/// A new API key.
+#[track_caller]
+fn key(sandbox: &Sandbox, name: &str, roles: &[&str], account: Option<&str>) -> String {
+    let mut arguments = vec!["api-key", "create", name];
+    arguments.extend(roles.iter().flat_map(|role| ["--role", role]));
+    arguments.extend(account.iter().flat_map(|account| ["--account", account]));
+    sandbox.run(&arguments).exits(0).out.trim().to_owned()
+}
+
+impl<'s> Service<'s> {
+    /// Makes a key for an administrator, and serves.
+    #[track_caller]
+    fn start(sandbox: &'s Sandbox) -> Service<'s> {
+        let key = key(sandbox, "test", &["admin"], None);
+        Service::with(sandbox, key, &[])
+    }
+
+    #[track_caller]
+    fn with(sandbox: &'s Sandbox, key: String, flags: &[&str]) -> Service<'s> {
+        let mut service = Service::on("127.0.0.1:0", sandbox, flags);
+        service.key = key;
+        service
+    }
+
+    #[track_caller]
+    fn on(address: &str, sandbox: &'s Sandbox, flags: &[&str]) -> Service<'s> {
+        let mut command = Command::new("env");
+        let program = sandbox.command(&[&["serve", "--listen", address], flags].concat());
+        // Also where these tests were started so that signals are ignored.
+        command.arg("--default-signal=INT,TERM,HUP").arg(program.get_program()).args(program.get_args());
+        command
+            .current_dir(sandbox.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut told = BufReader::new(child.stderr.take().unwrap());
+        let mut before = String::new();
+        let address = loop {
+            let mut line = String::new();
+            if told.read_line(&mut line).unwrap() == 0 {
+                panic!("it does not serve: {before}");
+            }
+            if let Some(rest) = line.strip_prefix("listening on http://") {
+                break rest.split(' ').next().unwrap().parse().unwrap();
+            }
+            before.push_str(&line);
+        };
+        Service { child, told, address, key: String::new(), _outlived: sandbox }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Asks as the administrator.
+    fn ask(&self, verb: &str, path: &str) -> Reply {
+        self.request(verb, path).send(self.address)
+    }
+
+    fn request(&self, verb: &str, path: &str) -> Request {
+        Request::new(verb, path).key(&self.key)
+    }
+
+    /// What a request that succeeds answers.
+    #[track_caller]
+    fn answer(&self, verb: &str, path: &str) -> Value {
+        self.ask(verb, path).is(200).json()
+    }
+
+    /// Waits for a line that begins so.
+    #[track_caller]
+    fn tells(&mut self, beginning: &str) -> String {
+        let mut before = String::new();
+        loop {
+            let mut line = String::new();
+            if self.told.read_line(&mut line).unwrap() == 0 {
+                panic!("`{beginning}` was never said: {before}");
+            }
+            if line.starts_with(beginning) {
+                return line;
+            }
+            before.push_str(&line);
+        }
+    }
+
+    /// Sends a signal and waits for the end.
+    fn end(mut self, signal: Signal) -> Answer {
+        kill_process(self.pid(), signal).unwrap();
+        self.ended()
+    }
+
+    /// Waits for the end.
+    fn ended(&mut self) -> Answer {
+        let (mut out, mut err) = (String::new(), String::new());
+        self.told.read_to_string(&mut err).unwrap();
+        self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        let code = self.child.wait().unwrap().code().unwrap_or(-1);
+        Answer { code, out, err }
+    }
+}
+
+impl Drop for Service<'_> {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

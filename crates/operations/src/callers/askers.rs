@@ -1,0 +1,115 @@
+//! Who asks a service (decision 0025): somebody with an API key, or a user of this machine over its socket. What they ask for is done
+//! with their roles and as their account, and changes are put on record before they are done.
+
+use std::os::unix::fs::MetadataExt;
+
+use ingather_model::access::identity::Identity;
+use ingather_model::access::unix_user;
+use ingather_store::{Durability, audit};
+use serde_json::Value;
+
+use crate::access;
+use crate::callers::api_keys::{self, KeyAccount};
+use crate::context::{Caller, Context};
+use crate::operation::{Callable, Effect, Role};
+use crate::problem::{Code, Problem, Result};
+
+/// Who asks, as a service knows them.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    /// As the record of changes names them.
+    pub name: String,
+    /// What they may do.
+    pub roles: Vec<Role>,
+    account: Account,
+}
+
+#[derive(Clone, Debug)]
+enum Account {
+    /// Sees only what is open to everybody.
+    Nobody,
+    Named(KeyAccount),
+    /// A user of this machine, as its kernel says.
+    User(u32),
+}
+
+impl Asker {
+    /// Whoever presents this key.
+    ///
+    /// # Errors
+    /// `Unauthenticated` when it is none.
+    pub fn by_key(context: &Context<'_>, key: &str) -> Result<Asker> {
+        let key = api_keys::presented(context, key)?;
+        let account = key.account.map_or(Account::Nobody, Account::Named);
+        Ok(Asker { name: format!("key {}", key.name), roles: key.roles, account })
+    }
+
+    /// A user of this machine: the owner of the data directory may do everything, everybody else searches as themselves.
+    ///
+    /// # Errors
+    /// When nobody can tell whose the data directory is.
+    pub fn of_this_machine(context: &Context<'_>, user: u32) -> Result<Asker> {
+        let data = context.host.data();
+        let owner = std::fs::metadata(data).map_err(|error| Problem::of_path(data, &error))?.uid();
+        let role = if user == owner { Role::Admin } else { Role::Searcher };
+        Ok(Asker { name: format!("user {user}"), roles: vec![role], account: Account::User(user) })
+    }
+
+    /// Does what they ask for; a change is on record before it is done, and what cannot be put on record is not done.
+    ///
+    /// # Errors
+    /// What the operation says, or what hinders the record.
+    pub fn ask(
+        &self,
+        context: &Context<'_>,
+        operation: &dyn Callable,
+        request: Value,
+        each: &mut dyn FnMut(Value),
+    ) -> Result<Value> {
+        let identity = || self.identity(context);
+        let caller = Caller { roles: &self.roles, identity: &identity };
+        // What was refused for want of a role is no change: whoever may change nothing would push what others did out of the record.
+        if operation.effect == Effect::Reads || !caller.has(operation.role) {
+            return operation.call_json(context, &caller, request, each);
+        }
+        let job = request.get("job").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let number = self.note(context, operation.name, &job)?;
+        let answer = operation.call_json(context, &caller, request, each);
+        let outcome = answer.as_ref().map_or_else(|problem| problem.code.row().word, |_| "done");
+        let writing = context.host.write_beside("record of changes")?;
+        writing.store.write(Durability::Synced, |sql| {
+            writing.lease.fence(sql)?;
+            audit::end(sql, number, outcome)
+        })?;
+        answer
+    }
+
+    /// Puts a change on record that is about to be done; its number.
+    fn note(&self, context: &Context<'_>, operation: &str, job: &str) -> Result<i64> {
+        let writing = context.host.write_beside("record of changes")?;
+        let job: String = job.chars().take(JOB_NAME_MAX).collect();
+        Ok(writing.store.write(Durability::Synced, |sql| {
+            writing.lease.fence(sql)?;
+            audit::begin(sql, context.now(), &self.name, operation, &job)
+        })?)
+    }
+
+    fn identity(&self, context: &Context<'_>) -> Result<Identity> {
+        match &self.account {
+            Account::Nobody => Ok(Identity::anonymous()),
+            Account::Named(account) => Ok(access::tokens_of(context, &account.name)?.into()),
+            Account::User(number) => {
+                let tokens = access::tokens_of(context, &number.to_string())?;
+                // A user may have a name that is the number of another one.
+                if !tokens.iter().any(|token| token == unix_user(*number)) {
+                    let sentence = format!("the user {number} has no account of their own on this machine");
+                    return Err(Problem::new(Code::NoSuchUser, sentence));
+                }
+                Ok(tokens.into())
+            }
+        }
+    }
+}
+
+/// Characters of the name of a job that are put on record: whoever asks may have made one up.
+const JOB_NAME_MAX: usize = 200;

@@ -1,0 +1,93 @@
+//! Changes that a service was asked for: who asked, and what became of it. What the owner of the data directory does by the command
+//! line is not among them.
+
+use ingather_store::audit as stored;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::context::{Caller, Context};
+use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::page;
+use crate::problem::Result;
+
+const CHANGES: &str = r#"{"changes": [{"number": 12, "at": 1767225600000, "caller": "key ann", "operation": "jobs.start",
+    "job": "share", "outcome": "done"}], "next": "0a1b2c3d3132"}"#;
+
+/// Changes that a service was asked for, the latest first.
+pub static LIST: Answering<ListChanges, ChangeList> = Answering {
+    operation: Operation {
+        name: "audit.list",
+        summary: "Changes that a service was asked for, the latest first.",
+        request: Shape::of::<ListChanges>("ListChanges", &[r#"{"limit": 20}"#]),
+        item: None,
+        answer: Shape::of::<ChangeList>("ChangeList", &[CHANGES]),
+        role: Role::Admin,
+        effect: Effect::Reads,
+        rest: Rest::At(Verb::Get, "/audit"),
+        words: Words::Are("audit"),
+        tool: false,
+        problems: &[],
+    },
+    run: list,
+};
+
+/// Asks for changes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListChanges {
+    /// Changes at most; a page has a bound of its own.
+    #[serde(default = "page::size")]
+    pub limit: u32,
+    /// Where to begin: `next` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+/// Changes, the latest first; a line each where lines are wanted.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ChangeList {
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// Cursor of the next page; none at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A change that a service was asked for.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// Its number.
+    pub number: i64,
+    /// When it was asked for, milliseconds since 1970 UTC.
+    pub at: i64,
+    /// Who asked: `key` and the name of an API key, or `user` and the number of a user of this machine.
+    pub caller: String,
+    /// Name of the operation.
+    pub operation: String,
+    /// The job that it is about; empty where it is about none.
+    pub job: String,
+    /// `begun`, `done`, or the code of the problem. One that stays `begun` was cut off by the end of the program.
+    pub outcome: String,
+}
+
+fn list(context: &Context<'_>, _: &Caller<'_>, request: ListChanges) -> Result<ChangeList> {
+    let of = [LIST.operation.name];
+    let before = page::number(&of, request.cursor.as_deref())?.unwrap_or(i64::MAX);
+    let Some(reader) = context.host.reader()? else {
+        return Ok(ChangeList { changes: Vec::new(), next: None });
+    };
+    let length = page::length(request.limit);
+    let mut found = reader.read(|sql| stored::list(sql, before, length + 1))?;
+    let more = found.len() > length;
+    found.truncate(length);
+    let next = found.last().filter(|_| more).map(|last| page::cursor(&of, &last.number.to_string()));
+    let change = |one: stored::Change| Change {
+        number: one.number,
+        at: one.at,
+        caller: one.caller,
+        operation: one.operation,
+        job: one.job,
+        outcome: one.outcome,
+    };
+    Ok(ChangeList { changes: found.into_iter().map(change).collect(), next })
+}

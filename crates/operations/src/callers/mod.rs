@@ -1,0 +1,5 @@
+//! Who asks a service, what they hold to say so, and what they have changed.
+
+pub mod api_keys;
+pub mod askers;
+pub mod audit;

@@ -1,0 +1,164 @@
+//! Runs that a person or a schedule asks for, of jobs as they are stored: their beginning, and their end before its time.
+
+use ingather_model::job::RunKind;
+use ingather_store::jobs::Job as Stored;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::named;
+use super::sync::{self, Of, SyncSource, Synced};
+use crate::context::{Caller, Context};
+use crate::operation::schema;
+use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::problem::{Code, Problem, Result};
+
+const BEGUN: &str = r#"{"job": "share", "mode": "full"}"#;
+const ENDED: &str = r#"{"job": "share", "mode": "full", "ended": {"job": "share", "run": 7, "seen": 1200, "added": 1,
+    "updated": 2, "access": 0, "unchanged": 1197, "skipped": 0, "failed": 0, "waiting": 0, "deleted": 3, "kept": 4, "held": 0,
+    "blind": [], "seconds": 1.25, "partial": 0, "root": "/srv/share", "outputs": ["index"], "stopped": false, "error": null,
+    "unread": [], "notes": [], "resends": [], "overlaps": []}}"#;
+
+/// Begins a run of a job.
+pub static START: Answering<StartJob, Started> = Answering {
+    operation: Operation {
+        name: "jobs.start",
+        summary: "Begins a run of a job as it is stored; a service answers at once, the command line when it has ended.",
+        request: Shape::of::<StartJob>("StartJob", &[r#"{"job": "share", "mode": "minimal"}"#]),
+        item: None,
+        answer: Shape::of::<Started>("Started", &[BEGUN, ENDED]),
+        role: Role::Operator,
+        effect: Effect::Changes,
+        rest: Rest::At(Verb::Post, "/jobs/{job}/start"),
+        words: Words::Are("job start"),
+        tool: false,
+        problems: &[
+            Code::NoSuchJob,
+            Code::Differs,
+            Code::Settings,
+            Code::NoSuchOutput,
+            Code::NoSuchConnector,
+            Code::Definition,
+            Code::Source,
+            Code::Deleting,
+            Code::Output,
+            Code::Connector,
+            Code::IndexOlder,
+        ],
+    },
+    run: start,
+};
+
+/// Asks a run to stop.
+pub static ABORT: Answering<AbortJob, Aborted> = Answering {
+    operation: Operation {
+        name: "jobs.abort",
+        summary: "Asks what is under way for a job to stop; what outputs have confirmed stands, and the next run goes on.",
+        request: Shape::of::<AbortJob>("AbortJob", &[r#"{"job": "share"}"#]),
+        item: None,
+        answer: Shape::of::<Aborted>("Aborted", &[r#"{"job": "share", "stopping": true}"#]),
+        role: Role::Operator,
+        effect: Effect::Changes,
+        rest: Rest::At(Verb::Post, "/jobs/{job}/abort"),
+        words: Words::Are("job abort"),
+        tool: false,
+        problems: &[Code::NoSuchJob],
+    },
+    run: abort,
+};
+
+/// Asks to begin a run.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StartJob {
+    /// Name of the job.
+    pub job: String,
+    /// `full`, or `minimal`: only what is new or changed, and nothing is removed.
+    #[serde(default = "full")]
+    #[schemars(schema_with = "schema::run_kind")]
+    pub mode: RunKind,
+}
+
+fn full() -> RunKind {
+    RunKind::Full
+}
+
+/// What was begun.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Started {
+    /// Name of the job.
+    pub job: String,
+    /// How the run looks at its source.
+    #[schemars(schema_with = "schema::run_kind")]
+    pub mode: RunKind,
+    /// What the run did; none where it goes on after this answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Box<Synced>>,
+}
+
+/// Asks to stop what is under way for a job.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AbortJob {
+    /// Name of the job.
+    pub job: String,
+}
+
+/// Whether there was anything to stop.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Aborted {
+    /// Name of the job.
+    pub job: String,
+    /// Something is under way, and stops at its next safe place.
+    pub stopping: bool,
+}
+
+fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Started> {
+    let job = named(&context.existing()?, &request.job)?;
+    let ended = begin(context, &job, request.mode)?.map(Box::new);
+    Ok(Started { job: job.name, mode: request.mode, ended })
+}
+
+/// Begins a run of a job as it is stored: the one place where runs are begun that nobody waits for. What it did, where it has
+/// ended: in a program that ends with its answer.
+///
+/// # Errors
+/// `Running` while the job is worked on, `Busy` while as many run as may.
+pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
+    let request = SyncSource {
+        root: job.root.clone(),
+        name: Some(job.name.clone()),
+        minimal: mode == RunKind::Minimal,
+        advise: context.host.background().is_none(),
+        ..SyncSource::default()
+    };
+    let Some(background) = context.host.background() else {
+        return sync::run_job(context, Of::Stored, request, &mut |_| {}).map(Some);
+    };
+    // Whoever asks is told now what the run would be refused for, such as a repair that is under way.
+    drop(context.host.write("start of a run")?);
+    // From here on it can be stopped, and nobody begins another one.
+    let announced = context.host.process().announce(job, &context.host.cancel())?;
+    let work = move |context: &Context<'_>| {
+        let ended = sync::run_job(context, Of::Stored, request, &mut |_| {});
+        drop(announced);
+        match ended?.error {
+            Some(error) => Err(Problem::unable(error)),
+            None => Ok(()),
+        }
+    };
+    background.go(format!("run of job {}", job.name), Box::new(work)).map(|()| None)
+}
+
+fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Aborted> {
+    let job = named(&context.existing()?, &request.job)?;
+    if context.host.background().is_none()
+        && let Some(holder) = context.host.holder()
+    {
+        let data = context.host.data().display();
+        return Err(Problem::new(
+            Code::Held,
+            format!("{data} is being written by {holder}; ask that process to stop the job, or end it"),
+        ));
+    }
+    Ok(Aborted { job: job.name, stopping: context.host.process().stop(job.id) })
+}

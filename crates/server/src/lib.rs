@@ -1,0 +1,22 @@
+//! The operations over HTTP. Routes, descriptions and problems come from the table of operations: what is a row there can be asked
+//! for here, and nothing else.
+//!
+//! Reading order: `routes` makes a path of every row · `request` makes a request of path, query and body · `answers` lets the
+//! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `description` is the OpenAPI
+//! document · `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost ·
+//! `client` is the other side.
+
+mod answers;
+mod client;
+mod connections;
+mod description;
+mod pages;
+mod problems;
+mod request;
+mod routes;
+mod slow;
+
+pub use client::Client;
+pub use connections::{Listening, Stop, serve};
+pub use description::description;
+pub use request::API;

@@ -1,0 +1,42 @@
+//! Problems as clients are told them: `application/problem+json` (RFC 9457), with the code that programs go by.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use ingather_model::limits;
+use ingather_operations::problem::{Code, Problem};
+use serde_json::{Value, json};
+
+/// A response with a body of JSON. What a service answers is for whoever asked: no browser keeps it or takes it for a page.
+pub(crate) fn json_response(status: StatusCode, kind: &'static str, value: &Value) -> Response {
+    let mut response = Response::new(Body::from(value.to_string()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// A problem as a response.
+pub(crate) fn response(problem: &Problem) -> Response {
+    let row = problem.code.row();
+    let told = json!({
+        "type": "about:blank",
+        "title": row.says,
+        "status": row.status,
+        "code": row.word,
+        "detail": problem.to_string(),
+        "next": row.next,
+    });
+    let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json_response(status, "application/problem+json", &told);
+    let headers = response.headers_mut();
+    if row.code == Code::Unauthenticated {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if row.code == Code::Busy {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(limits::HTTP_RETRY_AFTER_S));
+    }
+    response
+}

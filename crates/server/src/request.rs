@@ -1,0 +1,166 @@
+//! A request of an operation, made of what a client sent: parts of the path, the query, and a body of JSON. Each names fields of the
+//! request; none may be named twice.
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Uri, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use ingather_model::limits;
+use ingather_operations::operation::Operation;
+use ingather_operations::problem::{Code, Problem, Result};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// What all paths of operations begin with.
+pub const API: &str = "/api/v1";
+
+/// Reads a body, up to its bounds.
+///
+/// # Errors
+/// `TooLarge`, `TooSlow`, or `WrongUse` when the client broke it off.
+pub(crate) async fn body(body: Body) -> Result<Bytes> {
+    let bounded = Limited::new(body, limits::HTTP_BODY_BYTES_MAX);
+    let time = Duration::from_millis(limits::HTTP_BODY_MS_MAX);
+    let read = tokio::time::timeout(time, bounded.collect()).await.map_err(|_| {
+        let sentence =
+            format!("the body did not come within {} s; send it at once", limits::HTTP_BODY_MS_MAX / 1_000);
+        Problem::new(Code::TooSlow, sentence)
+    })?;
+    read.map(http_body_util::Collected::to_bytes).map_err(|error| match error.is::<LengthLimitError>() {
+        true => Problem::new(
+            Code::TooLarge,
+            format!("a body has at most {} bytes; send less", limits::HTTP_BODY_BYTES_MAX),
+        ),
+        false => Problem::usage(format!("the body cannot be read: {error}; send it again")),
+    })
+}
+
+/// The request of an operation as JSON.
+///
+/// # Errors
+/// `WrongUse` for what cannot be read, or names a field twice.
+pub(crate) fn request(
+    operation: &Operation,
+    parts: Vec<(String, String)>,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Value> {
+    let mut fields = in_body(headers, body)?;
+    let schema = (operation.request.schema)().to_value();
+    for (name, text) in parts.into_iter().chain(pairs(uri.query().unwrap_or_default())?) {
+        let value = value(&schema, &name, text);
+        if fields.insert(name.clone(), value).is_some() {
+            return Err(Problem::usage(format!("`{name}` is given twice; give it once")));
+        }
+    }
+    Ok(Value::Object(fields))
+}
+
+fn in_body(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>> {
+    if body.is_empty() {
+        return Ok(Map::new());
+    }
+    // A page of somebody else can make a browser send other kinds without asking first.
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if kind.split(';').next().is_none_or(|kind| !kind.trim().eq_ignore_ascii_case("application/json")) {
+        return Err(Problem::usage("a body is JSON; send it with `Content-Type: application/json`"));
+    }
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(Problem::usage("the body is no object; send one with the fields of the request")),
+        Err(error) => Err(Problem::usage(format!("the body is no JSON: {error}"))),
+    }
+}
+
+/// Fields of a query or a form.
+///
+/// # Errors
+/// `WrongUse` for what is no text.
+pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>> {
+    let decoded = |text: &str| -> Result<String> {
+        let spaced = text.replace('+', " ");
+        let decoded = percent_decode_str(&spaced).decode_utf8();
+        decoded.map(std::borrow::Cow::into_owned).map_err(|_| Problem::usage("the query is not in UTF-8"))
+    };
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, text) = pair.split_once('=').unwrap_or((pair, "true"));
+            Ok((decoded(name)?, decoded(text)?))
+        })
+        .collect()
+}
+
+/// The text of a field as the type that its schema asks for. What does not fit stays a text, which the operation refuses.
+fn value(schema: &Value, name: &str, text: String) -> Value {
+    let field = &schema["properties"][name];
+    let read = serde_json::from_str::<Value>(&text).ok();
+    read.filter(|value| takes(schema, field, value)).unwrap_or(Value::String(text))
+}
+
+/// Whether a field takes a number or a word of JSON where text could also stand for it.
+fn takes(schema: &Value, field: &Value, value: &Value) -> bool {
+    if let Some(place) = field["$ref"].as_str() {
+        return schema.pointer(place.trim_start_matches('#')).is_some_and(|of| takes(schema, of, value));
+    }
+    if let Some(forms) = field["anyOf"].as_array() {
+        return forms.iter().any(|form| takes(schema, form, value));
+    }
+    let kind = &field["type"];
+    let is_of =
+        |word: &str| kind == word || kind.as_array().is_some_and(|all| all.iter().any(|one| one == word));
+    match value {
+        Value::Bool(_) => is_of("boolean"),
+        Value::Number(_) => is_of("integer") || is_of("number"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ingather_operations::OPERATIONS;
+    use serde_json::json;
+
+    use super::*;
+
+    fn made(name: &str, path: &[(&str, &str)], uri: &str, body: &str) -> Result<Value> {
+        let operation = OPERATIONS.iter().find(|one| one.name == name).expect("a row");
+        let parts = path.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            header::CONTENT_TYPE,
+            header::HeaderValue::from_static("application/json; charset=utf-8"),
+        );
+        request(operation, parts, &uri.parse().expect("a path"), &headers, body.as_bytes())
+    }
+
+    #[test]
+    fn fields_come_from_path_query_and_body_and_have_the_types_that_the_row_asks_for() {
+        let listed = made("documents.list", &[("job", "12")], "/x?limit=7&state=failed", "");
+        assert_eq!(listed, Ok(json!({"job": "12", "limit": 7, "state": "failed"})));
+        let found = made("search", &[], "/search?query=true+%31%20&limit=3&facets", "");
+        assert_eq!(found, Ok(json!({"query": "true 1 ", "limit": 3, "facets": true})));
+        let confirmed = made("jobs.confirm", &[("job", "share")], "/x", r#"{"run": 4}"#);
+        assert_eq!(confirmed, Ok(json!({"run": 4, "job": "share"})));
+        let wrong = made("jobs.list", &[], "/jobs?limit=many", "");
+        assert_eq!(wrong, Ok(json!({"limit": "many"})));
+    }
+
+    #[test]
+    fn what_is_given_twice_is_no_object_or_no_json_is_refused() {
+        let refused = [
+            made("jobs.confirm", &[("job", "share")], "/x", r#"{"job": "other", "run": 4}"#),
+            made("jobs.list", &[], "/jobs?limit=1&limit=2", ""),
+            made("jobs.list", &[], "/jobs?cursor=%ff", ""),
+            made("jobs.confirm", &[("job", "share")], "/x", "[]"),
+            made("jobs.confirm", &[("job", "share")], "/x", "{"),
+        ];
+        for refused in refused {
+            assert_eq!(refused.map_err(|problem| problem.code), Err(Code::WrongUse));
+        }
+        let operation = OPERATIONS.iter().find(|one| one.name == "jobs.confirm").expect("a row");
+        let form = request(operation, Vec::new(), &Uri::from_static("/x"), &HeaderMap::new(), b"{}");
+        assert_eq!(form.map_err(|problem| problem.code), Err(Code::WrongUse), "a form of a browser");
+    }
+}

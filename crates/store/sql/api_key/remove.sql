@@ -1,0 +1,2 @@
+-- Takes a key back.
+DELETE FROM api_key WHERE name = $1

@@ -1,0 +1,5 @@
+//! Who may write, who may ask, and what was asked for.
+
+pub mod api_keys;
+pub mod audit;
+pub mod leases;
