@@ -92,6 +92,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Nothing is begun once the program was asked to end.
+fn refuse_stopped() -> Result<()> {
+    if interrupt::cancel().cancelled() { Err(Failure::stopped()) } else { Ok(()) }
+}
+
 impl Running {
     /// Takes the right to write, and keeps it until [`Running::finish`]; when it is lost, `stop` ends what serves.
     pub(crate) fn begin(global: &Global, stop: Stop) -> Result<Arc<Running>> {
@@ -180,10 +185,9 @@ impl Service for Running {
 impl Background for Running {
     fn go(&self, doing: String, work: Work) -> Result<()> {
         let itself = self.itself.upgrade().ok_or_else(Failure::stopped)?;
-        if interrupt::cancel().cancelled() {
-            return Err(Failure::stopped());
-        }
         let mut under_way = locked(&self.runs.under_way);
+        // Whoever ends the service has asked it to stop before it counts what is under way.
+        refuse_stopped()?;
         if *under_way >= limits::RUNS_AT_ONCE_MAX {
             let sentence =
                 format!("as many runs are under way as may be, {}; ask again when one has ended", *under_way);
@@ -231,6 +235,7 @@ impl Host for Running {
     fn write(&self, _: &str) -> Result<Writing> {
         self.refuse_lost()?;
         let mut busy = locked(&self.writers.busy);
+        refuse_stopped()?;
         if let Some(alone) = &busy.alone {
             let sentence = format!(
                 "a {alone} is under way, and nothing else may write beside it; ask again when it has ended"
@@ -244,6 +249,7 @@ impl Host for Running {
     fn write_alone(&self, doing: &str) -> Result<Writing> {
         self.refuse_lost()?;
         let mut busy = locked(&self.writers.busy);
+        refuse_stopped()?;
         if busy.together > 0 || busy.alone.is_some() {
             let sentence = format!(
                 "a {doing} needs that nothing else writes, and something does; ask again when it has ended"
