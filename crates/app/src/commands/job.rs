@@ -122,7 +122,7 @@ fn tell_schedule(schedule: &ToldSchedule) {
     show::line(&match (&schedule.problem, next.is_empty()) {
         (Some(problem), _) => format!("           {problem}"),
         (None, true) => "           it begins no more; change it to go on".to_owned(),
-        (None, false) => format!("           next {}", next.join(", ")),
+        (None, false) => format!("           next {}, by `ingather serve`", next.join(", ")),
     });
 }
 

@@ -92,6 +92,7 @@ fn request(global: &Global, sync: &Sync) -> Result<SyncSource> {
             arguments::KeepWord::Extracted => jobs::KeepWord::Extracted,
             arguments::KeepWord::Nothing => jobs::KeepWord::Nothing,
         }),
+        schedule: sync.schedule.clone().map(Value::String),
         update: sync.update,
         guard_off: sync.delete_guard.is_some(),
         accepts_devices: sync.accept_devices,

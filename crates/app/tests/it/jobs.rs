@@ -155,3 +155,56 @@ fn a_job_shows_what_it_keeps() {
         assert_eq!(sandbox.run(&["job", "show", "root", "--json"]).exits(0).json()[0]["keep"], word);
     }
 }
+
+#[test]
+fn a_schedule_is_stored_shown_and_taken_back_and_sends_nothing() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = tree(kept);
+        assert_eq!(sandbox.synced(&[]).get("added"), 3);
+        let plain = sandbox.run(&["export"]).exits(0).out;
+        assert!(!plain.contains("schedule"), "{plain}");
+        let nightly = "TZ=Asia/Tokyo 0 2 * * mon-fri";
+        let differs = ["schedule: none → weekdays at 02:00 Asia/Tokyo", "--update"];
+        sandbox.run(&["sync", "root", "--schedule", nightly]).refuses(2, &differs);
+        let changed = sandbox.synced(&["--schedule", nightly, "--update"]);
+        assert_eq!((changed.get("unchanged"), changed.get("updated")), (3, 0), "{changed:?}");
+        assert_eq!(sandbox.synced(&[]).get("unchanged"), 3, "left out, it changes nothing");
+        assert_eq!(
+            sandbox.synced(&["--schedule", nightly]).get("unchanged"),
+            3,
+            "the same again is no difference"
+        );
+
+        let told = sandbox.run(&["job", "show", "root"]).exits(0).out;
+        assert!(told.contains("schedule   weekdays at 02:00 Asia/Tokyo\n"), "{told}");
+        assert!(told.contains("           next 20") && told.contains(", by `ingather serve`"), "{told}");
+        let job = sandbox.run(&["job", "show", "root", "--json"]).exits(0).json()[0].clone();
+        assert_eq!(job["schedule"]["words"], "weekdays at 02:00 Asia/Tokyo");
+        let next: Vec<i64> = serde_json::from_value(job["schedule"]["next"].clone()).unwrap();
+        // At two in Tokyo it is five in the afternoon of UTC, the day before.
+        assert!(next.len() == 3 && next.iter().all(|at| at % 86_400_000 == 17 * 3_600_000), "{next:?}");
+        let declared: Value = serde_json::from_str(&sandbox.run(&["export"]).exits(0).out).unwrap();
+        let rule = json!([{"weekdays": ["monday", "tuesday", "wednesday", "thursday", "friday"], "days_of_month": "every",
+            "months": "every", "hours": [2], "minutes": [0], "time_zone": "Asia/Tokyo", "start": "begin", "kind": "full"}]);
+        assert_eq!(declared["jobs"][0]["schedule"], rule);
+
+        let back = sandbox.synced(&["--schedule", "none", "--update"]);
+        assert_eq!(back.get("unchanged"), 3, "{back:?}");
+        assert_eq!(sandbox.run(&["export"]).exits(0).out, plain, "as if there had never been one");
+    }
+}
+
+#[test]
+fn a_schedule_that_cannot_be_is_refused_in_one_sentence() {
+    let sandbox = tree(Kept::Sqlite);
+    for (text, words) in [
+        ("0 25 * * *", &["has `25` as the hour", "0 to 23"][..]),
+        ("every now and then", &["is no interval", "`every 15m`"]),
+        ("TZ=Middle/Earth @daily", &["the time zone `Middle/Earth`", "`Europe/Berlin`"]),
+        ("[{\"hours\": [24]}]", &["rule 1 of the schedule: `hours` has 24"]),
+        ("0 0 30 2 *", &["begins no more", "`none`"]),
+    ] {
+        sandbox.run(&["sync", "root", "--schedule", text]).refuses(2, words);
+    }
+    assert_eq!(sandbox.run(&["job", "list", "--json"]).exits(0).out, "", "and no job is made");
+}

@@ -5,6 +5,7 @@ use ingather_model::limits;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// When a job runs by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +44,38 @@ pub fn calendar(schedule: &Schedule) -> Result<Calendar, String> {
 /// system has none of this name.
 fn zone(name: &str) -> Option<TimeZone> {
     jiff::tz::db().get(name).ok().or_else(|| bundled_zone(name))
+}
+
+/// The schedule that a request gives; none where it is taken back. A text that names no time zone is of that of this machine.
+///
+/// # Errors
+/// A sentence that says what to write.
+pub(super) fn given(given: &Value) -> Result<Option<Schedule>, String> {
+    let schedule = match given {
+        Value::String(text) if text.trim() == "none" => return Ok(None),
+        Value::String(text) => Schedule::parse(text, &zone_of_machine())?,
+        value => Schedule::read(value)?,
+    };
+    calendar(&schedule).map(|_| Some(schedule))
+}
+
+/// Refuses a schedule by which a job would never run.
+///
+/// # Errors
+/// A sentence that says so.
+pub(super) fn check(schedule: &Schedule, now: i64) -> Result<(), String> {
+    let calendar = calendar(schedule)?;
+    if calendar.next_begin(now).or_else(|| calendar.window_at(now).map(|window| window.begin)).is_some() {
+        return Ok(());
+    }
+    let words = schedule.describe();
+    Err(format!("the schedule ({words}) begins no more; name days and years that come, or `none`"))
+}
+
+/// The time zone of this machine by its name; UTC where it has none.
+fn zone_of_machine() -> String {
+    let zone = TimeZone::try_system().ok();
+    zone.as_ref().and_then(TimeZone::iana_name).unwrap_or("UTC").to_owned()
 }
 
 fn next(schedule: &Schedule, calendar: &Calendar, begun: Option<i64>, now: i64) -> Vec<i64> {
@@ -86,5 +119,26 @@ mod tests {
         assert!(
             told.problem.unwrap().starts_with("the time zone `Middle/Earth` of the schedule is not known")
         );
+    }
+
+    #[test]
+    fn a_schedule_that_begins_no_more_is_refused() {
+        let check = |value: &Value, now: i64| check(&Schedule::read(value).unwrap(), now);
+        let never = check(&json!("0 0 30 2 *"), 0).unwrap_err();
+        assert!(
+            never.contains("(on the 30th of the month in February at 00:00 UTC) begins no more"),
+            "{never}"
+        );
+        let once = json!([{"years": [1971], "length_minutes": 60}]);
+        assert_eq!(check(&once, 0), Ok(()));
+        let begins = 365 * 24 * HOUR;
+        assert_eq!(check(&once, begins), Ok(()), "its last window is open");
+        assert!(check(&once, begins + HOUR).is_err());
+    }
+
+    #[test]
+    fn the_zone_of_this_machine_is_one_that_it_knows() {
+        let name = zone_of_machine();
+        assert!(zone(&name).is_some(), "{name}");
     }
 }

@@ -2,6 +2,7 @@
 
 use ingather_contract::registry::Registry;
 use ingather_contract::secrets::Place;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{ContentBy, Definition, Keep};
 use serde_json::{Value, json};
 
@@ -49,6 +50,11 @@ pub(super) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
     if old.keep != new.keep {
         let word = |keep: Keep| KeepWord::from(keep).as_str();
         found.push(format!("keep: {} → {}", word(old.keep), word(new.keep)));
+    }
+    if old.schedule != new.schedule {
+        let words =
+            |schedule: &Option<Schedule>| schedule.as_ref().map_or("none".to_owned(), Schedule::describe);
+        found.push(format!("schedule: {} → {}", words(&old.schedule), words(&new.schedule)));
     }
     found
 }

@@ -19,6 +19,7 @@ use ingather_model::scope::Scope;
 use ingather_store::jobs::Job;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use self::wanted::Wanted;
 use crate::connections;
@@ -48,7 +49,7 @@ pub static SYNC: Streaming<SyncSource, Changing, Synced> = Streaming {
         request: Shape::of::<SyncSource>(
             "SyncSource",
             &[
-                r#"{"root": "/srv/share", "source": {"exclude": ["drafts"], "size_max": null}, "update": true}"#,
+                r#"{"root": "/srv/share", "source": {"exclude": ["drafts"], "size_max": null}, "schedule": "0 2 * * *", "update": true}"#,
             ],
         ),
         item: Some(Shape::of::<Changing>("Changing", &[CHANGING])),
@@ -104,6 +105,11 @@ pub struct SyncSource {
     /// What is kept beside the inventory.
     #[serde(default)]
     pub keep: Option<KeepWord>,
+    /// When the job runs by itself, by a service: rules for windows, an interval, or a text: a line of cron, `every 15m`, or `none`. A
+    /// text that names no time zone is of that of this machine.
+    #[serde(default)]
+    #[schemars(schema_with = "schema::schedule_or_none")]
+    pub schedule: Option<Value>,
     /// Change the stored job to what differs; refused otherwise.
     #[serde(default)]
     pub update: bool,

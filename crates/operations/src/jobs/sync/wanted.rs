@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::SyncSource;
 use crate::connections::{FILES, files};
 use crate::context::Context;
-use crate::jobs::KeepWord;
+use crate::jobs::{KeepWord, schedule};
 use crate::pipeline;
 use crate::problem::{Code, Problem, Result};
 
@@ -147,6 +147,9 @@ fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncS
         Some(KeepWord::Nothing) => definition.keep = Keep::Nothing,
         None => {}
     }
+    if let Some(given) = &request.schedule {
+        definition.schedule = schedule::given(given).map_err(|why| Problem::new(Code::Definition, why))?;
+    }
     let before = definition.outputs.clone();
     let (stages, to) = (request.stages.as_deref(), request.outputs.as_deref());
     pipeline::with_pipeline(registry, &mut definition, stages, to)
@@ -178,6 +181,10 @@ impl Wanted {
             .map_err(|fault| Problem::new(Code::Settings, fault.to_string()))?;
         if self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition) {
             check_pipeline(&self.definition, &context.registry)?;
+        }
+        let before = self.stored.as_ref().and_then(|stored| stored.definition.schedule.as_ref());
+        if let Some(schedule) = self.definition.schedule.as_ref().filter(|new| before != Some(*new)) {
+            schedule::check(schedule, context.now()).map_err(|why| Problem::new(Code::Definition, why))?;
         }
         if self.stored.is_some() {
             return Ok(());
@@ -305,6 +312,26 @@ mod tests {
         assert_eq!(changed(set.clone(), json!({"root": "/srv/share"})), set);
         let back = json!({"root": "/srv/share", "source": {"exclude": null}, "keep": "nothing", "compare_content": false});
         assert_eq!(changed(set, back), new);
+    }
+
+    #[test]
+    fn a_schedule_is_set_kept_and_taken_back() {
+        let request = serde_json::from_value(json!({"root": "/srv/share"})).unwrap();
+        let new = new_definition(None, &request).unwrap();
+        let set = changed(new.clone(), json!({"root": "/srv/share", "schedule": "TZ=Asia/Tokyo 0 2 * * *"}));
+        assert_eq!(set.schedule.as_ref().unwrap().describe(), "daily at 02:00 Asia/Tokyo");
+        assert_eq!(changed(set.clone(), json!({"root": "/srv/share"})), set);
+        let rules = changed(set.clone(), json!({"root": "/srv/share", "schedule": [{"hours": [2]}]}));
+        assert_eq!(rules.schedule.unwrap().describe(), "daily at 02:00 UTC");
+        assert_eq!(changed(set, json!({"root": "/srv/share", "schedule": " none "})), new);
+        for (schedule, says) in
+            [("0 2 * *", "cron has five"), ("TZ=Middle/Earth @daily", "the time zone `Middle/Earth`")]
+        {
+            let request =
+                serde_json::from_value(json!({"root": "/srv/share", "schedule": schedule})).unwrap();
+            let refused = with_changes(&NO_STAGES, new.clone(), &request).unwrap_err().to_string();
+            assert!(refused.contains(says), "{refused}");
+        }
     }
 
     #[test]
