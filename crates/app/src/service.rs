@@ -6,11 +6,14 @@ use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use ingather_contract::call::Cancel;
 use ingather_engine::progress::Progress;
 use ingather_engine::{KeptLease, Process};
 use ingather_model::limits;
+use ingather_operations::jobs::BySchedule;
 use ingather_operations::system::Look;
 use ingather_operations::{Background, Context, Host, Service, Work, Writing};
 use ingather_server::Stop;
@@ -37,6 +40,8 @@ pub(crate) struct Running {
     stop: Stop,
     readers: Once,
     runs: Arc<Runs>,
+    changes: Arc<Changes>,
+    schedules: Mutex<Option<JoinHandle<()>>>,
     itself: Weak<Running>,
 }
 
@@ -56,17 +61,48 @@ struct Busy {
 /// One that writes, until it is dropped.
 struct Writer {
     writers: Arc<Writers>,
+    changes: Arc<Changes>,
     alone: bool,
+}
+
+/// Tells whoever looks at schedules that they or jobs may have changed.
+#[derive(Default)]
+struct Changes {
+    changed: Mutex<bool>,
+    told: Condvar,
+}
+
+impl Changes {
+    fn tell(&self) {
+        *locked(&self.changed) = true;
+        self.told.notify_all();
+    }
+
+    /// Waits for a change, at most `longest`.
+    fn wait(&self, longest: Duration) {
+        let changed = self.told.wait_timeout_while(locked(&self.changed), longest, |changed| !*changed);
+        *changed.unwrap_or_else(PoisonError::into_inner).0 = false;
+    }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        self.changes.tell();
         let mut busy = locked(&self.writers.busy);
         match self.alone {
             true => busy.alone = None,
             false => busy.together -= 1,
         }
         self.writers.ended.notify_all();
+    }
+}
+
+/// One that writes what is in nobody's way.
+struct Beside(Arc<Changes>);
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.0.tell();
     }
 }
 
@@ -78,18 +114,26 @@ struct Runs {
 }
 
 /// One of them, until it is dropped.
-struct Run(Arc<Runs>);
+struct Run(Arc<Runs>, Arc<Changes>);
 
 impl Drop for Run {
     fn drop(&mut self) {
         *locked(&self.0.under_way) -= 1;
         self.0.ended.notify_all();
+        self.1.tell();
     }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What is in them is whole after every statement.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn no_thread(error: std::io::Error) -> Failure {
+    Failure::new(
+        Code::Resources,
+        format!("a thread cannot be started: {error}; give the program more memory"),
+    )
 }
 
 /// Nothing is begun once the program was asked to end.
@@ -113,6 +157,8 @@ impl Running {
             stop: stop.clone(),
             readers: Once::new(),
             runs: Arc::default(),
+            changes: Arc::default(),
+            schedules: Mutex::default(),
             itself: itself.clone(),
         });
         let reader = running.writing.store.reader().clone();
@@ -145,6 +191,11 @@ impl Running {
     /// Waits for the runs and other changes that are under way, which were asked to stop, and lets the right to write go.
     pub(crate) fn finish(&self) {
         interrupt::cancel().cancel();
+        self.changes.tell();
+        if let Some(schedules) = locked(&self.schedules).take() {
+            // A panic of it was told by its hook.
+            let _ended = schedules.join();
+        }
         let mut under_way = locked(&self.runs.under_way);
         while *under_way > 0 {
             under_way = self.runs.ended.wait(under_way).unwrap_or_else(PoisonError::into_inner);
@@ -156,6 +207,31 @@ impl Running {
         }
         drop(busy);
         drop(locked(&self.kept_lease).take());
+    }
+
+    fn writer(&self, alone: bool) -> Writer {
+        Writer { writers: self.writers.clone(), changes: self.changes.clone(), alone }
+    }
+
+    /// Begins runs by themselves until the service is asked to end, in a thread of its own.
+    pub(crate) fn heed_schedules(self: &Arc<Running>) -> Result<()> {
+        let running = self.clone();
+        let work = move || {
+            let mut schedules = BySchedule::default();
+            while refuse_stopped().is_ok() {
+                let again = schedules.look(&running.context(), &|line| running.log(line));
+                let again = again.unwrap_or_else(|problem| {
+                    running.log(&format!("schedules cannot be looked at: {problem}"));
+                    None
+                });
+                let wait = again.map_or(limits::SCHEDULE_LOOK_MS_MAX, |again| again - wiring::now());
+                let wait = wait.clamp(1, limits::SCHEDULE_LOOK_MS_MAX);
+                running.changes.wait(Duration::from_millis(wait as u64));
+            }
+        };
+        let begun = std::thread::Builder::new().name("schedules".to_owned()).spawn(work);
+        *locked(&self.schedules) = Some(begun.map_err(no_thread)?);
+        Ok(())
     }
 
     fn program(&self) -> Program<'_> {
@@ -195,7 +271,7 @@ impl Background for Running {
         }
         *under_way += 1;
         drop(under_way);
-        let run = Run(self.runs.clone());
+        let run = Run(self.runs.clone(), self.changes.clone());
         let begun = std::thread::Builder::new().name("run".to_owned()).spawn(move || {
             // A panic is told by its hook, and is nobody else's end.
             let ended = catch_unwind(AssertUnwindSafe(|| work(&itself.context())));
@@ -206,12 +282,7 @@ impl Background for Running {
             }
             drop(run);
         });
-        begun.map(drop).map_err(|error| {
-            Failure::new(
-                Code::Resources,
-                format!("a thread cannot be started: {error}; give the program more memory"),
-            )
-        })
+        begun.map(drop).map_err(no_thread)
     }
 }
 
@@ -243,7 +314,7 @@ impl Host for Running {
             return Err(Failure::new(Code::Running, sentence));
         }
         busy.together += 1;
-        Ok(self.writing.shared(Box::new(Writer { writers: self.writers.clone(), alone: false })))
+        Ok(self.writing.shared(Box::new(self.writer(false))))
     }
 
     fn write_alone(&self, doing: &str) -> Result<Writing> {
@@ -257,12 +328,12 @@ impl Host for Running {
             return Err(Failure::new(Code::Running, sentence));
         }
         busy.alone = Some(doing.to_owned());
-        Ok(self.writing.shared(Box::new(Writer { writers: self.writers.clone(), alone: true })))
+        Ok(self.writing.shared(Box::new(self.writer(true))))
     }
 
     fn write_beside(&self, _: &str) -> Result<Writing> {
         self.refuse_lost()?;
-        Ok(self.writing.shared(Box::new(())))
+        Ok(self.writing.shared(Box::new(Beside(self.changes.clone()))))
     }
 
     fn background(&self) -> Option<&dyn Background> {

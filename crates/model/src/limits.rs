@@ -322,6 +322,10 @@ pub const PASSWORD_BYTES_MAX: usize = 1_024;
 pub const SPAN_FACTOR: i64 = 8;
 /// Runs of a job that were interrupted in a row, after which no other one begins by itself: something in it ends the program.
 pub const INTERRUPTIONS_MAX: usize = 3;
+/// Time before a run of a job begins by itself once more, milliseconds: one that fails before it is on record leaves no other trace.
+pub const SCHEDULE_RETRY_MS: i64 = 60_000;
+/// Longest time between two looks at schedules, milliseconds: a clock that is put forward is noticed by then.
+pub const SCHEDULE_LOOK_MS_MAX: i64 = 60_000;
 /// How long a schedule is taken for what it was read as, milliseconds: the rules of time zones change while a service runs.
 pub const SCHEDULE_READ_MS: i64 = 86_400_000;
 /// Documents that are counted when a search says how many of a job wait to be sent again.

@@ -58,7 +58,7 @@ pub trait Host {
         self.write(doing)
     }
 
-    /// The same for what no repair looks at: keys and the record of changes.
+    /// The same for what no repair looks at: keys, the record of changes, pauses.
     ///
     /// # Errors
     /// As [`Host::write`].

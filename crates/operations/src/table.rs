@@ -18,6 +18,8 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &jobs::DELETE,
     &jobs::START,
     &jobs::ABORT,
+    &jobs::PAUSE,
+    &jobs::RESUME,
     &documents::LIST,
     &documents::EXPLAIN,
     &pipeline::STAGES,

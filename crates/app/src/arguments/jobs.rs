@@ -56,6 +56,22 @@ pub(crate) enum Job {
         /// Name of the job
         job: String,
     },
+    /// Pause a job: its run rests once what it has begun is delivered, and no other one begins
+    #[command(after_help = "Examples:\n  ingather job pause share\n  ingather job resume share\n\n\
+        A pause outlasts the program. While a service works on the data directory, the service pauses jobs:\n\
+        POST /api/v1/jobs/JOB/pause.\n\n\
+        Exit codes: 0 paused · 2 no such job · 3 another process works on the data directory")]
+    Pause {
+        /// Name of the job
+        job: String,
+    },
+    /// End the pause of a job: its run goes on, and others begin again
+    #[command(after_help = "Example:\n  ingather job resume share\n\n\
+        Exit codes: 0 resumed · 2 no such job · 3 another process works on the data directory")]
+    Resume {
+        /// Name of the job
+        job: String,
+    },
     /// Removals that its last run holds
     #[command(
         after_help = "Example:\n  ingather job held share\n\nExit codes: 0 answered · 2 no such job · 3 could not work"

@@ -6,7 +6,7 @@ use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_operations::jobs::schedule::ToldSchedule;
 use ingather_operations::jobs::{
     self, AbortJob, BlindSpot, ConfirmRemovals, DeleteJob, Deletion, DeletionCounts, HeldCause, HeldJob,
-    ListJobs, ListRuns, Removals, Run, ShowJob, ShownJob, StartJob,
+    ListJobs, ListRuns, PauseJob, Paused, Removals, ResumeJob, Run, ShowJob, ShownJob, StartJob,
 };
 use ingather_operations::pipeline;
 
@@ -24,6 +24,12 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
         Job::Runs { job, limit } => list_runs(&program, &job, limit),
         Job::Start { job, minimal } => start(&program, job, minimal),
         Job::Abort { job } => abort(&program, job),
+        Job::Pause { job } => {
+            tell_paused(global, &jobs::PAUSE.call(&program.context(), &caller(), PauseJob { job })?)
+        }
+        Job::Resume { job } => {
+            tell_paused(global, &jobs::RESUME.call(&program.context(), &caller(), ResumeJob { job })?)
+        }
         Job::Held { job, limit } => held(&program, &job, limit),
         Job::Confirm { job, run } => confirm(&program, ConfirmRemovals { job, run }),
         Job::Delete { job, dry_run, yes } => delete(&program, job, dry_run, yes),
@@ -42,7 +48,7 @@ fn list(program: &Program<'_>) -> Result<u8> {
     let row = |(job, works): (jobs::Job, bool)| {
         let outcome = job.run.as_ref().map_or("never ran", outcome_of).to_owned();
         let when = job.run.as_ref().map_or(String::new(), |run| show::time(run.started_at));
-        let state = state_word(job.state, works).to_owned();
+        let state = state_of(&job, works);
         vec![job.job, state, show::number(job.documents), outcome, when, job.outputs.join(", "), job.root]
     };
     pages::each(u32::MAX, ask, |found| match global.json {
@@ -68,6 +74,11 @@ fn state_word(state: State, works: bool) -> &'static str {
         State::Starting | State::Working | State::Sweeping | State::Ending => "running",
         State::Stopping | State::Deleting | State::Gone => state.as_str(),
     }
+}
+
+fn state_of(job: &jobs::Job, works: bool) -> String {
+    let state = state_word(job.state, works);
+    if job.paused { format!("{state}, paused") } else { state.to_owned() }
 }
 
 fn outcome_of(run: &Run) -> &'static str {
@@ -97,7 +108,7 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
     if let Some(schedule) = &job.schedule {
         tell_schedule(schedule);
     }
-    show::line(&format!("state      {}", state_word(job.state, works)));
+    show::line(&format!("state      {}", state_of(&job, works)));
     show::line(&format!("documents  {}", show::number(job.documents)));
     if let Some(run) = &job.run {
         let when = show::time(run.started_at);
@@ -176,6 +187,19 @@ fn abort(program: &Program<'_>, job: String) -> Result<u8> {
         show::line(&format!("job {} stops", aborted.job));
     } else {
         show::line(&format!("job {} is not worked on here", aborted.job));
+    }
+    Ok(exit::DONE)
+}
+
+fn tell_paused(global: &Global, told: &Paused) -> Result<u8> {
+    let Paused { job, paused, heard } = told;
+    let run = if *heard { ", its run is under way" } else { "" };
+    match (global.json, paused) {
+        (true, _) => show::answer(told),
+        (false, true) => {
+            show::line(&format!("job {job} is paused{run}; `ingather job resume {job}` ends the pause"))
+        }
+        (false, false) => show::line(&format!("job {job} is not paused{run}")),
     }
     Ok(exit::DONE)
 }

@@ -49,6 +49,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     interrupt::when_stopped(move || stop.stop());
     running.log(&format!("listening on http://{address} and {}", socket.path.display()));
     first_key(&running)?;
+    running.heed_schedules()?;
     let Socket { path, listener } = socket;
     let served =
         ingather_server::serve(running.clone(), Listening { network, socket: listener }, running.stop());

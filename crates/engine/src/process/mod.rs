@@ -83,6 +83,12 @@ impl Process {
         self.under_way.works_on(job)
     }
 
+    /// Says that the window of a job's schedule is closed, or open again; whether a run of it hears of that. It rests meanwhile as one
+    /// that is paused.
+    pub fn close_window(&self, job: JobId, closed: bool) -> bool {
+        self.under_way.close_window(job, closed)
+    }
+
     /// Begins work on a job, in the name of `doing`; over when the answer is dropped. While work that writes is under way, the lease is
     /// renewed. `writer`: none where nothing is written.
     ///

@@ -37,10 +37,4 @@ impl Engine {
         // After the store: a run that begins now is refused, or hears it.
         Ok(self.process.under_way.pause(job, paused))
     }
-
-    /// Says that the window of a job's schedule is closed, or open again; whether a run of it hears of that. It rests meanwhile as one
-    /// that is paused.
-    pub fn close_window(&self, job: JobId, closed: bool) -> bool {
-        self.process.under_way.close_window(job, closed)
-    }
 }

@@ -175,12 +175,12 @@ fn a_run_that_is_under_way_hears_that_its_window_closes() {
             world.clock.pass(50 * MINUTE);
             let told = look(&world, scheduler);
             assert_eq!((told.begins.len(), told.windows), (0, vec![(job.id, true)]));
-            assert!(engine.close_window(job.id, true), "it hears of it");
+            assert!(engine.process.close_window(job.id, true), "it hears of it");
             world.engine().pause(job.id, true).unwrap();
             world.engine().pause(job.id, false).unwrap();
             gate.open();
             assert!(!run.is_finished(), "the window is closed, whatever a person does about pauses");
-            assert!(engine.close_window(job.id, false));
+            assert!(engine.process.close_window(job.id, false));
             assert!(!run.join().unwrap().unwrap().stopped);
         });
     }

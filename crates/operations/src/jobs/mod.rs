@@ -1,15 +1,19 @@
 //! Jobs: which there are, how their runs ended, what they hold, and their end.
 
+mod by_schedule;
 mod examples;
 mod held;
+mod pause;
 mod removal;
 pub mod schedule;
 mod start;
 pub mod sync;
 
+pub use by_schedule::BySchedule;
 pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
 pub use start::{ABORT, AbortJob, Aborted, START, StartJob, Started, begin};
 
+pub use pause::{PAUSE, PauseJob, Paused, RESUME, ResumeJob};
 pub use removal::{
     CONFIRM, ConfirmRemovals, DELETE, DeleteJob, Deleted, Deletion, DeletionCounts, Removals, RemovalsLine,
 };
@@ -163,6 +167,9 @@ pub struct Job {
     /// When it runs by itself, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ToldSchedule>,
+    /// A person has paused it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 }
 
 /// A job in full.
@@ -341,6 +348,7 @@ fn job(context: &Context<'_>, reader: &Reader, stored: Stored) -> Result<Job> {
         outputs: stored.definition.outputs.clone(),
         keep: stored.definition.keep.into(),
         schedule: stored.definition.schedule.as_ref().map(told),
+        paused: stored.paused,
         definition: secrets::hidden_in(&context.registry, stored.connector.as_deref(), stored.definition),
         error: stored.error,
         run: last.into_iter().next().map(Run::from),

@@ -40,6 +40,7 @@ pub static START: Answering<StartJob, Started> = Answering {
             Code::Definition,
             Code::Source,
             Code::Deleting,
+            Code::Paused,
             Code::Output,
             Code::Connector,
             Code::IndexOlder,
@@ -134,7 +135,12 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
     let Some(background) = context.host.background() else {
         return sync::run_job(context, Of::Stored, request, &mut |_| {}).map(Some);
     };
-    // Whoever asks is told now what the run would be refused for, such as a repair that is under way.
+    // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
+    if job.paused {
+        let name = &job.name;
+        let sentence = format!("job {name} is paused; `ingather job resume {name}` lets it run");
+        return Err(Problem::new(Code::Paused, sentence));
+    }
     drop(context.host.write("start of a run")?);
     // From here on it can be stopped, and nobody begins another one.
     let announced = context.host.process().announce(job, &context.host.cancel())?;

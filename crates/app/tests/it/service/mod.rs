@@ -8,6 +8,7 @@ mod page;
 mod roles;
 mod runs;
 mod same;
+mod schedules;
 mod socket;
 mod writer;
 

@@ -12,7 +12,7 @@ use crate::stops::upgrade::comes;
 
 /// Waits until nothing works on a job; what its last run was.
 #[track_caller]
-fn at_rest(service: &Service<'_>, job: &str) -> serde_json::Value {
+pub(super) fn at_rest(service: &Service<'_>, job: &str) -> serde_json::Value {
     let mut shown = json!(null);
     let rests = comes(|| {
         shown = service.answer("GET", &format!("/api/v1/jobs/{job}"));
@@ -120,8 +120,9 @@ fn a_service_that_is_killed_amid_a_run_is_followed_by_one_that_goes_on() {
         sandbox.synced(&[]);
         many_files(&sandbox, 1_000);
         let mut service = Service::start(&sandbox);
+        service.ask("POST", "/api/v1/jobs/root/start").is(200);
         for round in 0..3 {
-            service.ask("POST", "/api/v1/jobs/root/start").is(200);
+            // From the second one on the run goes on by itself.
             let began = comes(|| {
                 let shown = service.answer("GET", "/api/v1/jobs/root");
                 shown["run"]["run"].as_i64() >= Some(round + 2)
@@ -133,6 +134,7 @@ fn a_service_that_is_killed_amid_a_run_is_followed_by_one_that_goes_on() {
             // What it has left behind, lock, socket and an open run, is in nobody's way.
             service = Service::with(&sandbox, key, &[]);
         }
+        service.tells("job root was interrupted 3 times in a row, and is not begun again");
         service.ask("POST", "/api/v1/jobs/root/start").is(200);
         let shown = at_rest(&service, "root");
         assert_eq!(

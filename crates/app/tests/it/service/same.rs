@@ -72,8 +72,16 @@ pub(super) const ASKED: &[Asked] = &[
 ];
 
 /// Changes: what each of them does is seen by what is stored afterwards, in tests of their own.
-const CHANGES: &[&str] =
-    &["jobs.start", "jobs.abort", "jobs.confirm", "jobs.delete", "api_keys.create", "api_keys.delete"];
+const CHANGES: &[&str] = &[
+    "jobs.start",
+    "jobs.abort",
+    "jobs.pause",
+    "jobs.resume",
+    "jobs.confirm",
+    "jobs.delete",
+    "api_keys.create",
+    "api_keys.delete",
+];
 
 /// Whether a line of the command line tells nothing that the answer does not: fields that it leaves out are for others.
 fn tells(line: &Value, answer: &Value) -> bool {

@@ -70,6 +70,7 @@ pub static SYNC: Streaming<SyncSource, Changing, Synced> = Streaming {
             Code::Definition,
             Code::Source,
             Code::Deleting,
+            Code::Paused,
             Code::Output,
             Code::Connector,
             Code::IndexOlder,

@@ -1,0 +1,72 @@
+//! What a service does without being asked: begins the runs that schedules want, and those that were interrupted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ingather_engine::scheduler::Scheduler;
+use ingather_model::ids::JobId;
+use ingather_model::limits;
+
+use super::{begin, schedule};
+use crate::context::Context;
+use crate::problem::Result;
+
+/// Begins runs by the schedules of jobs; asked whenever something has changed, and at the times that it names.
+pub struct BySchedule {
+    scheduler: Scheduler,
+    /// Jobs whose run under way was begun here: it heeds windows, and one that a person began does not.
+    begun: BTreeSet<JobId>,
+    /// When a run was begun last, so that one that fails before it is on record is not begun at once again.
+    tried: BTreeMap<JobId, i64>,
+    told: BTreeMap<JobId, String>,
+}
+
+impl Default for BySchedule {
+    fn default() -> BySchedule {
+        BySchedule {
+            scheduler: Scheduler::new(schedule::calendar),
+            begun: BTreeSet::new(),
+            tried: BTreeMap::new(),
+            told: BTreeMap::new(),
+        }
+    }
+}
+
+impl BySchedule {
+    /// Begins what is due, and says which windows are closed. `log` is told what begins, and once why something does not. When to ask again,
+    /// milliseconds since 1970 UTC; none: not before something changes.
+    ///
+    /// # Errors
+    /// When the inventory cannot be read.
+    pub fn look(&mut self, context: &Context<'_>, log: &dyn Fn(&str)) -> Result<Option<i64>> {
+        let (process, now) = (context.host.process(), context.now());
+        let look = self.scheduler.look(&context.existing()?, now, &|job| process.works_on(job))?;
+        self.begun.retain(|job| process.works_on(*job));
+        for (job, closed) in look.windows.iter().filter(|(job, _)| self.begun.contains(job)) {
+            process.close_window(*job, *closed);
+        }
+        let mut again = look.again;
+        self.tried.retain(|_, tried| now.abs_diff(*tried) < limits::SCHEDULE_RETRY_MS as u64);
+        for (job, kind) in look.begins {
+            if let Some(tried) = self.tried.get(&job.id) {
+                let retry = tried.saturating_add(limits::SCHEDULE_RETRY_MS);
+                again = Some(again.map_or(retry, |again| again.min(retry)));
+                continue;
+            }
+            self.tried.insert(job.id, now);
+            match begin(context, &job, kind) {
+                Ok(_) => {
+                    self.begun.insert(job.id);
+                    log(&format!("run of job {}: begins by itself", job.name));
+                }
+                Err(problem) => log(&format!("run of job {}: cannot begin by itself: {problem}", job.name)),
+            }
+        }
+        self.told.retain(|job, told| look.problems.contains(&(*job, told.clone())));
+        for (job, problem) in look.problems {
+            if self.told.insert(job, problem.clone()).is_none() {
+                log(&problem);
+            }
+        }
+        Ok(again)
+    }
+}
