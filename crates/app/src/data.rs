@@ -239,6 +239,11 @@ impl DataDirectory {
         }
     }
 
+    /// Device and inode of its lock, by which another directory in its place is told apart; none when it is not there.
+    pub(crate) fn lock_identity(&self) -> Option<(u64, u64)> {
+        ingather_operations::context::identity(&self.path.join("lock"))
+    }
+
     fn make(&self) -> Result<()> {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
         made.map_err(|error| {

@@ -42,6 +42,8 @@ pub(crate) struct Running {
     runs: Arc<Runs>,
     changes: Arc<Changes>,
     schedules: Mutex<Option<JoinHandle<()>>>,
+    /// Which lock it holds.
+    lock: Option<(u64, u64)>,
     itself: Weak<Running>,
 }
 
@@ -146,6 +148,7 @@ impl Running {
     pub(crate) fn begin(global: &Global, stop: Stop) -> Result<Arc<Running>> {
         let data = DataDirectory::of(global)?;
         let writing = data.write(DOING, wiring::now())?;
+        let lock = data.lock_identity();
         let running = Arc::new_cyclic(|itself| Running {
             global: global.clone(),
             data,
@@ -159,6 +162,7 @@ impl Running {
             runs: Arc::default(),
             changes: Arc::default(),
             schedules: Mutex::default(),
+            lock,
             itself: itself.clone(),
         });
         let reader = running.writing.store.reader().clone();
@@ -239,6 +243,14 @@ impl Running {
     }
 
     fn refuse_lost(&self) -> Result<()> {
+        // Outputs are opened by their paths: in a directory that was put in this one's place they are somebody else's.
+        if self.data.lock_identity() != self.lock {
+            let sentence =
+                format!("the data directory {} was replaced or moved away", self.data.path.display());
+            locked(&self.lost).get_or_insert(sentence);
+            interrupt::cancel().cancel();
+            self.stop.stop();
+        }
         match self.lost() {
             Some(lost) => Err(Failure::new(Code::TakenOver, lost)),
             None => Ok(()),
@@ -292,6 +304,7 @@ impl Host for Running {
     }
 
     fn reader(&self) -> Result<Option<Reader>> {
+        self.refuse_lost()?;
         Ok(Some(self.writing.store.reader().clone()))
     }
 

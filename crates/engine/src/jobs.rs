@@ -20,8 +20,8 @@ use crate::error::{EngineError, Refusal, Result};
 use crate::process::under_way::Work;
 use crate::progress::Progress;
 use crate::remove::{Removed, Remover};
-use crate::run::Run;
 use crate::run::id_set;
+use crate::run::{Run, paused};
 use crate::visit::pipeline::Pipeline;
 use ingather_store::turns::lock;
 
@@ -110,6 +110,10 @@ impl Engine {
             ));
         };
         let work = self.process.begin(job, "confirmation", Some(&self.writing()?), &self.cancel)?;
+        // Asked once it is begun, as a run does: a pause that comes before is seen.
+        if self.reader.read(|sql| jobs::get(sql, job.id))?.is_some_and(|job| job.paused) {
+            return Err(paused(&job.name));
+        }
         let mut remover = self.remover_for(job, progress, Some(number), &work)?;
         let mut ids: Vec<i64> = id_set::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
         if failpoint(Failpoint::ConfirmationByNumber) {
@@ -141,6 +145,7 @@ impl Engine {
             })?;
         }
         remover.end_all(Some(number), removed)?;
+        removed.stopped = remover.stops();
         Ok(removed)
     }
 
@@ -155,7 +160,7 @@ impl Engine {
             remover.writer.lease.fence(sql)?;
             jobs::delete(sql, job.id)
         })?;
-        let removed = remover.remove_all()?;
+        let mut removed = remover.remove_all()?;
         work.check()?;
         if removed.kept == 0 && !remover.stops() {
             remover.writer.store.write(Durability::Synced, |sql| {
@@ -164,6 +169,7 @@ impl Engine {
             })?;
         }
         remover.end_all(None, removed)?;
+        removed.stopped = remover.stops();
         Ok(removed)
     }
 

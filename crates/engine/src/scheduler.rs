@@ -90,7 +90,10 @@ impl Scheduler {
         });
         let begun = last.first().map(|run| run.started_at);
         let ended = last.first().and_then(|run| run.ended_at);
-        let asked = Asked { begun, at: job.scheduled_at.max(ended.unwrap_or_default()) };
+        // What is said to be later than now, because the clock was ahead once, would keep the job from running until then.
+        let past = |at: &i64| *at <= now;
+        let at = [Some(job.scheduled_at), ended].into_iter().flatten().filter(past).max();
+        let asked = Asked { begun, at: at.unwrap_or_default() };
         let is_open = calendar.as_ref().is_none_or(|calendar| calendar.is_open(now));
         if let Some(change) = calendar.as_ref().and_then(|calendar| calendar.next_change(asked, now)) {
             look.again = Some(look.again.map_or(change, |again| again.min(change)));

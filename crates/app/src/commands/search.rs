@@ -105,10 +105,12 @@ fn tell(hit: &Hit, folds: bool) {
     let text = hit.snippet.as_str();
     let mut at = 0;
     for [start, end] in hit.highlights.iter().copied() {
-        pieces.extend([(Look::Plain, &text[at..start]), (Look::Found, &text[start..end])]);
+        // A service may answer anything.
+        let (Some(before), Some(found)) = (text.get(at..start), text.get(start..end)) else { break };
+        pieces.extend([(Look::Plain, before), (Look::Found, found)]);
         at = end;
     }
-    pieces.push((Look::Plain, &text[at..]));
+    pieces.push((Look::Plain, text.get(at..).unwrap_or_default()));
     if !text.is_empty() {
         show::pieces(&pieces);
     }

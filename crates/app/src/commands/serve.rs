@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ingather_operations::Service as _;
 use ingather_operations::api_keys::{self, CreateApiKey, ListApiKeys};
+use ingather_operations::context::identity;
 use ingather_operations::operation::Role;
 use ingather_server::{Listening, Stop};
 
@@ -51,11 +52,14 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     first_key(&running)?;
     running.heed_schedules()?;
     let Socket { path, listener } = socket;
+    let made = identity(&path);
     let served =
         ingather_server::serve(running.clone(), Listening { network, socket: listener }, running.stop());
     running.finish();
-    // It leads nowhere any more.
-    let _ = std::fs::remove_file(path);
+    // It leads nowhere any more; another one in its place is somebody else's.
+    if identity(&path) == made {
+        let _ = std::fs::remove_file(path);
+    }
     served.map_err(|error| Failure::unable(format!("cannot serve: {}", exit::in_words(&error))))?;
     match running.lost() {
         Some(lost) => Err(Failure::new(Code::TakenOver, format!("the service ends: {lost}"))),

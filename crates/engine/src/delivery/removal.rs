@@ -27,6 +27,8 @@ pub struct Removed {
     pub kept: u64,
     /// Those of them whose names the store has lost: nobody can say what an output is to take out.
     pub unaddressable: u64,
+    /// It was asked to stop before its end.
+    pub stopped: bool,
 }
 
 impl Removed {

@@ -94,6 +94,14 @@ impl OutputUser for Run {
     }
 }
 
+/// Nothing is begun for a job that a person has paused.
+pub(crate) fn paused(job: &str) -> EngineError {
+    EngineError::refused(
+        Refusal::Paused,
+        format!("job {job} is paused; `ingather job resume {job}` lets it run"),
+    )
+}
+
 /// Opens the next run of a job: its number.
 pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now: i64) -> Result<i64> {
     let number = store.write(Durability::Synced, |sql| {
@@ -110,10 +118,7 @@ pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now:
         let now = store.reader().read(|sql| jobs::get(sql, job.id))?;
         let name = &job.name;
         return Err(match now.is_some_and(|now| now.paused && now.state != State::Deleting) {
-            true => EngineError::refused(
-                Refusal::Paused,
-                format!("job {name} is paused; `ingather job resume {name}` lets it run"),
-            ),
+            true => paused(name),
             false => EngineError::refused(
                 Refusal::Deleting,
                 format!("job {name} is being deleted; `ingather job delete {name}` goes on with it"),

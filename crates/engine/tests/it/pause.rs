@@ -1,12 +1,14 @@
 //! A person pauses a job, at rest and in the middle of its run.
 
 use ingather_engine::{EngineError, Refusal};
+use ingather_model::guard::Guard;
+use ingather_model::job::Definition;
 use ingather_store::doctor;
 use ingather_testkit::database::BOTH;
 use ingather_testkit::memory_output::locked;
 use ingather_testkit::together::gate::Gate;
 use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
-use ingather_testkit::together::{definition, put};
+use ingather_testkit::together::{definition, put, source};
 use ingather_testkit::world::{FULL, World};
 
 /// What was claimed when the job was paused is visited and delivered; then nothing more, nothing begins, and a stop is heard.
@@ -49,5 +51,42 @@ fn a_run_of_a_paused_job_rests_until_the_pause_ends() {
         assert!(faults.is_empty(), "{kind:?}: the doctor finds {} faults", faults.len());
         world.delete("whole").unwrap();
         assert!(world.entries("one").is_empty(), "a paused job can be deleted");
+    }
+}
+
+/// What a person confirms is removed by nobody while the job is paused; and whoever stops it is told that it was stopped.
+#[test]
+fn a_confirmation_is_refused_by_a_pause_and_says_that_it_was_stopped() {
+    for kind in BOTH {
+        let mut world = World::new(kind);
+        world.output("one", "memory");
+        let delete_guard = Guard::Limits { percent: 1, documents: 1 };
+        world.job(Definition { delete_guard, ..definition(&world, "docs", "", &["one"]) });
+        (0..3_000).for_each(|n| put(&world, &format!("f{n}"), "v1"));
+        world.run("docs", FULL).unwrap();
+        source(&world).files.retain(|name, _| name == "f0");
+        assert_eq!(world.run("docs", FULL).unwrap().counts.held, 2_999);
+        let job = world.find("docs").unwrap();
+        world.engine().pause(job.id, true).unwrap();
+        let refused = world.confirm("docs", None);
+        assert!(
+            matches!(&refused, Err(EngineError::Refused { refusal: Refusal::Paused, .. })),
+            "{refused:?}"
+        );
+        assert_eq!(world.entries("one").len(), 3_000);
+        world.resume("docs");
+        let gate = Gate::default();
+        locked(&world.shelves["one"]).gate = Some(gate.clone());
+        std::thread::scope(|scope| {
+            let _opens = gate.opens_at_the_end();
+            let confirmation = scope.spawn(|| world.confirm("docs", None));
+            gate.wait_for_somebody();
+            assert!(world.engine().stop(job.id));
+            gate.open();
+            assert!(confirmation.join().unwrap().unwrap().stopped);
+        });
+        assert!(world.entries("one").len() > 1, "it was stopped before its end");
+        let rest = world.confirm("docs", None).unwrap();
+        assert!(!rest.stopped && world.entries("one").len() == 1, "{kind:?}: {rest:?}");
     }
 }

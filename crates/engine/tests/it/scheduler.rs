@@ -100,6 +100,20 @@ fn nothing_begins_by_a_window_that_began_before_the_job_got_its_schedule() {
 }
 
 #[test]
+fn a_clock_that_was_ahead_once_keeps_no_window_from_being_begun_in() {
+    for kind in BOTH {
+        let world = world(kind, &json!("0 2 * * *"));
+        let scheduler = &mut scheduler();
+        world.clock.pass(400 * DAY);
+        world.run("docs", FULL).unwrap();
+        world.clock.pass(-400 * DAY + 150 * MINUTE);
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Full]);
+        world.run("docs", FULL).unwrap();
+        assert_eq!(asked(&world, scheduler), (vec![], Some(1_440 - 30)));
+    }
+}
+
+#[test]
 fn a_paused_job_begins_when_the_pause_ends() {
     for kind in BOTH {
         let world = world(kind, &json!("every 15m"));

@@ -36,6 +36,7 @@ pub static CONFIRM: Answering<ConfirmRemovals, Removals> = Answering {
         problems: &[
             Code::NoSuchJob,
             Code::NothingHeld,
+            Code::Paused,
             Code::NoSuchConnector,
             Code::Definition,
             Code::Source,
@@ -105,8 +106,8 @@ pub struct RemovalsLine {
 }
 
 impl Removals {
-    fn of(job: &str, removed: Removed, stopped: bool) -> Removals {
-        let Removed { deleted, kept, unaddressable, .. } = removed;
+    fn of(job: &str, removed: Removed) -> Removals {
+        let Removed { deleted, kept, unaddressable, stopped, .. } = removed;
         Removals { line: RemovalsLine { job: job.to_owned(), deleted, kept }, unaddressable, stopped }
     }
 }
@@ -168,7 +169,7 @@ fn confirm(context: &Context<'_>, _: &Caller<'_>, request: ConfirmRemovals) -> R
     let progress = Arc::new(Progress::default());
     let _watch = context.host.watch(progress.clone());
     let removed = engine.confirm(&job, run, progress)?;
-    Ok(Removals::of(&name, removed, engine.cancel.cancelled()))
+    Ok(Removals::of(&name, removed))
 }
 
 fn delete(context: &Context<'_>, _: &Caller<'_>, request: DeleteJob) -> Result<Deletion> {
@@ -191,7 +192,7 @@ fn delete(context: &Context<'_>, _: &Caller<'_>, request: DeleteJob) -> Result<D
     let watch = context.host.watch(progress.clone());
     let removed = engine.delete(&job, progress);
     drop(watch);
-    let removals = Removals::of(name, removed?, engine.cancel.cancelled());
+    let removals = Removals::of(name, removed?);
     let resends = if removals.stopped { Vec::new() } else { resends(&reader, Some(job.id))? };
     Ok(Deletion::Done(Deleted { removals, counts, resends }))
 }

@@ -43,7 +43,8 @@ pub static TRY: Answering<TryStages, TriedStages> = Answering {
         ),
         item: None,
         answer: Shape::of::<TriedStages>("TriedStages", &[TRIED]),
-        role: Role::Operator,
+        // It shows the text of any document, whoever may read that.
+        role: Role::Admin,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Post, "/jobs/{job}/documents/{document}/try"),
         words: Words::Are("pipeline try"),

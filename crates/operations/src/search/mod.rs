@@ -238,7 +238,8 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
         jobs: &names,
     })?;
     let mut answer = answer(&request, &jobs, found);
-    if request.advise {
+    // Whoever only searches is told of no job that they may not see.
+    if request.advise && caller.has(Role::Operator) {
         answer.unfinished = unfinished(context, &reader)?;
         answer.resends = resends(&reader, None)?;
     }

@@ -1,5 +1,8 @@
 //! A service is the one that writes to its data directory, from its beginning to its end.
 
+use std::io::Write;
+use std::net::TcpStream;
+
 use super::Service;
 use crate::sandbox::{Kept, Sandbox};
 
@@ -56,4 +59,29 @@ fn a_service_that_lost_the_right_to_write_ends_by_itself() {
     let ended = service.ended();
     assert_eq!(ended.code, 3, "{ended:?}");
     assert!(ended.err.contains("the service ends: "), "{ended:?}");
+}
+
+/// Outputs are opened by their paths, so that two would write to one of them.
+#[test]
+fn a_service_whose_data_directory_was_replaced_ends_and_writes_nothing_there() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    let mut service = Service::start(&sandbox);
+    let moved = sandbox.path().join("moved");
+    std::fs::rename(sandbox.data(), &moved).unwrap();
+    sandbox.synced(&[]);
+    let socket = sandbox.data().join("ingather.sock");
+    std::fs::write(&socket, "another one's").unwrap();
+    sandbox.write("b.txt", "apple");
+    // It may have noticed by itself.
+    if let Ok(mut client) = TcpStream::connect(service.address) {
+        let _ = client.write_all(b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    let ended = service.ended();
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert!(ended.err.contains("was replaced or moved away"), "{ended:?}");
+    assert!(socket.exists(), "only its own socket goes");
+    let verified = sandbox.run(&["verify", "--json"]).exits(0);
+    assert!(!verified.out.contains("orphaned\":1"), "{verified:?}");
 }
