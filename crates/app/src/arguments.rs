@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
 pub(crate) use search::Search;
 pub(crate) use service::{ApiKey, RoleWord, Serve};
-pub(crate) use sync::{ContentByWord, KeepWord, OnOff, Sync};
+pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, JobSettings, KeepWord, OnOff, Sync};
 
 /// Keeps search indexes in exact, permission-aware sync with the places where content lives.
 #[derive(Parser, Debug)]
@@ -207,6 +207,8 @@ pub(crate) enum Command {
         after_help = "Example:\n  ingather export > ingather.json\n\nExit codes: 0 done · 3 could not work"
     )]
     Export,
+    /// Make and change jobs as a declaration says, all of them or none
+    Apply(Apply),
     /// Look at journals, which `sync --to journal:FILE` writes
     #[command(
         subcommand,
@@ -265,13 +267,41 @@ impl Command {
             self,
             Command::Sync(_)
                 | Command::Serve(_)
-                | Command::Job(Job::Start { .. })
+                | Command::Job(Job::Start { .. } | Job::Define(_))
+                | Command::Apply(_)
                 | Command::Document(_)
                 | Command::Pipeline(_)
                 | Command::Verify { .. }
                 | Command::Extract(_)
         )
     }
+}
+
+/// Make and change jobs as a declaration says.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather apply -f jobs.yaml --dry-run      say what would change, what the next runs would do, and the plan\n  \
+    ingather apply -f jobs.yaml --plan 5e88a1f0c3d2b4a69788\n  \
+    ingather export | ingather apply -f - --data /srv/other\n\n\
+    Jobs that the declaration does not name stay as they are; what it leaves out of a job is as in a job\n\
+    that never had it. Nothing runs: `job start` does, or the schedules of the jobs while a service works.\n\n\
+    Exit codes: 0 done · 2 wrong use, or the plan is another one now · 3 could not work")]
+pub(crate) struct Apply {
+    /// The declaration: YAML, JSON or TOML (.toml); - for standard input
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Count what would change and what the next runs would do, and store nothing
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) dry_run: bool,
+    /// Store it only if it is what a dry run has shown: its plan
+    #[arg(long, value_name = "ID")]
+    pub(crate) plan: Option<String>,
+    /// Do not hold what changed definitions take out of outputs
+    #[arg(long, value_name = "off")]
+    pub(crate) delete_guard: Option<GuardWord>,
+    /// A source is meant to be /, everything on this machine
+    #[arg(long)]
+    pub(crate) whole_machine: bool,
 }
 
 /// Show what is read out of files.

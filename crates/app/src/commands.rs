@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod api_key;
+mod apply;
 mod audit;
 mod backup;
 mod doctor;
@@ -58,6 +59,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::ApiKey(key) => api_key::run(&global, key),
         Command::Audit { limit } => audit::run(&global, limit),
         Command::Export => export::run(&global),
+        Command::Apply(apply) => apply::run(&global, apply),
         Command::Journal(Journal::Snapshot { files, output }) => {
             journal::snapshot(&global, &files, output.as_deref())
         }

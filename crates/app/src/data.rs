@@ -282,14 +282,20 @@ impl DataDirectory {
                 Ok(file)
             }
             Err(TryLockError::WouldBlock) => {
+                let data = self.path.display();
                 let mut holder = String::new();
                 let _ = file.take(LOCK_TEXT_MAX).read_to_string(&mut holder);
                 Err(Failure::new(
                     Code::Held,
-                    format!(
-                        "{} is being written by {holder}; wait for it, or use another --data",
-                        self.path.display()
-                    ),
+                    match holder.ends_with(crate::service::DOING) {
+                        true => format!(
+                            "{data} is being written by {holder}; ask that service: add --server unix:{data}/ingather.sock, or where its \
+                             --socket is"
+                        ),
+                        false => {
+                            format!("{data} is being written by {holder}; wait for it, or use another --data")
+                        }
+                    },
                 ))
             }
             Err(TryLockError::Error(error)) => Err(failed(error)),

@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::wiring::{Program, SystemClock};
 use crate::{interrupt, show, wiring};
 
 /// What the lock says of it to whoever wants to write meanwhile.
-const DOING: &str = "ingather serve";
+pub(crate) const DOING: &str = "ingather serve";
 
 /// A program that serves.
 pub(crate) struct Running {
@@ -44,6 +44,8 @@ pub(crate) struct Running {
     schedules: Mutex<Option<JoinHandle<()>>>,
     /// Which lock it holds.
     lock: Option<(u64, u64)>,
+    /// Folders below which callers from elsewhere may name sources.
+    roots: Vec<PathBuf>,
     itself: Weak<Running>,
 }
 
@@ -145,7 +147,7 @@ fn refuse_stopped() -> Result<()> {
 
 impl Running {
     /// Takes the right to write, and keeps it until [`Running::finish`]; when it is lost, `stop` ends what serves.
-    pub(crate) fn begin(global: &Global, stop: Stop) -> Result<Arc<Running>> {
+    pub(crate) fn begin(global: &Global, stop: Stop, roots: Vec<PathBuf>) -> Result<Arc<Running>> {
         let data = DataDirectory::of(global)?;
         let writing = data.write(DOING, wiring::now())?;
         let lock = data.lock_identity();
@@ -163,6 +165,7 @@ impl Running {
             changes: Arc::default(),
             schedules: Mutex::default(),
             lock,
+            roots: roots.clone(),
             itself: itself.clone(),
         });
         let reader = running.writing.store.reader().clone();
@@ -347,6 +350,10 @@ impl Host for Running {
     fn write_beside(&self, _: &str) -> Result<Writing> {
         self.refuse_lost()?;
         Ok(self.writing.shared(Box::new(Beside(self.changes.clone()))))
+    }
+
+    fn roots(&self) -> &[PathBuf] {
+        &self.roots
     }
 
     fn background(&self) -> Option<&dyn Background> {

@@ -12,7 +12,7 @@ use ingather_engine::progress::Progress;
 use ingather_extract::pictures::Recognizer;
 use ingather_operations::operation::{Remote, Role};
 use ingather_operations::system::Look;
-use ingather_operations::{Caller, Context, Host, Writing};
+use ingather_operations::{Caller, Context, Host, Places, Writing};
 use ingather_server::Client;
 use ingather_store::Reader;
 
@@ -149,7 +149,11 @@ fn remote(global: &Global) -> Result<Option<Client>> {
 
 /// Whoever runs this program: the owner of the data directory, who may do everything.
 pub(crate) fn caller() -> Caller<'static> {
-    Caller { roles: &[Role::Admin], identity: &|| Ok(ingather_connectors::unix::calling_user()?.into()) }
+    Caller {
+        roles: &[Role::Admin],
+        identity: &|| Ok(ingather_connectors::unix::calling_user()?.into()),
+        places: Places::Any,
+    }
 }
 
 impl Host for Program<'_> {

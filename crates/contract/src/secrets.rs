@@ -102,6 +102,41 @@ pub fn hidden(schema: &Schema, settings: Value) -> Value {
     Place::of(schema).hidden(settings)
 }
 
+/// Settings that were shown and come back, with each hidden secret as it is `stored` at the same place.
+///
+/// # Errors
+/// The place of a secret that is hidden and not stored, such as `servers[1].password`.
+pub fn restored(schema: &Schema, mut settings: Value, stored: Option<&Value>) -> Result<Value, String> {
+    restore(&Place::of(schema), &mut settings, stored, "")?;
+    Ok(settings)
+}
+
+fn restore(place: &Place<'_>, value: &mut Value, stored: Option<&Value>, name: &str) -> Result<(), String> {
+    match value {
+        value if place.is_secret => {
+            let is_hidden = match &*value {
+                Value::Array(all) => all.iter().any(|one| one == HIDDEN),
+                one => *one == HIDDEN,
+            };
+            if is_hidden {
+                *value = stored.cloned().ok_or_else(|| name.to_owned())?;
+            }
+            Ok(())
+        }
+        Value::Object(fields) => fields.iter_mut().try_for_each(|(field, value)| {
+            let inner = if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
+            restore(&place.field(field), value, stored.and_then(|stored| stored.get(field)), &inner)
+        }),
+        Value::Array(all) => {
+            let entry = place.entry();
+            all.iter_mut().enumerate().try_for_each(|(at, value)| {
+                restore(&entry, value, stored.and_then(|stored| stored.get(at)), &format!("{name}[{at}]"))
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Settings to make a digest of what was sent of: as they are but for their secrets and what says that it changes nothing
 /// ([`RESENDS`]), so that another password, or one at all, sends nothing again.
 pub fn left_out(schema: &Schema, mut settings: Value) -> Value {
@@ -249,5 +284,29 @@ mod tests {
     fn a_schema_that_refers_to_itself_without_end_hides() {
         let circle = Schema::try_from(json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]})).unwrap();
         assert!(Place::of(&circle).is_secret());
+    }
+
+    #[test]
+    fn what_was_hidden_comes_back_as_it_is_stored_and_is_asked_for_where_it_is_not() {
+        let schema = schemars::json_schema!({ "type": "object", "properties": {
+            "name": { "type": "string" },
+            "keys": { "type": "array", "writeOnly": true },
+            "servers": { "type": "array", "items": { "type": "object", "properties": { "password": { "writeOnly": true } } } },
+        }});
+        let stored = serde_json::json!({"name": "n", "keys": ["a", "b"], "servers": [{"password": "x"}, {"password": "y"}]});
+        let shown = hidden(&schema, stored.clone());
+        assert_eq!(restored(&schema, shown.clone(), Some(&stored)), Ok(stored.clone()));
+        let mut other = shown.clone();
+        other["servers"][0]["password"] = "new".into();
+        other["name"] = HIDDEN.into();
+        let back = restored(&schema, other, Some(&stored)).unwrap();
+        assert_eq!(
+            (&back["servers"][0]["password"], &back["servers"][1]["password"]),
+            (&"new".into(), &"y".into())
+        );
+        assert_eq!(back["name"], HIDDEN, "what is no secret is what it says");
+        assert_eq!(restored(&schema, shown.clone(), None), Err("keys".to_owned()));
+        let fewer = serde_json::json!({"keys": ["a"], "servers": [{"password": "x"}]});
+        assert_eq!(restored(&schema, shown, Some(&fewer)), Err("servers[1].password".to_owned()));
     }
 }

@@ -220,8 +220,8 @@ impl Engine {
         if run.definition.retired.is_empty() {
             return Ok(());
         }
-        let mut definition = run.definition.clone();
-        for name in std::mem::take(&mut definition.retired) {
+        let mut retired = Vec::new();
+        for name in run.definition.retired.clone() {
             let Some(connection) = self.reader.read(|sql| connections::find(sql, Role::Output, &name))?
             else {
                 continue;
@@ -243,13 +243,20 @@ impl Engine {
                 ));
             }
             if left.kept > 0 || remover.stops() {
-                definition.retired.push(name);
+                retired.push(name);
             }
             remover.end(connection.id, Some(run.number), RunOutcome::Done, *lock(&run.counts))?;
         }
         remover.writer.store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
-            jobs::define(sql, run.job.id, &definition, run.call.now())
+            // As it is now: its schedule may have changed since this run began.
+            let Some(job) = jobs::get(sql, run.job.id)? else { return Ok(()) };
+            jobs::define(
+                sql,
+                job.id,
+                &Definition { retired: retired.clone(), ..job.definition },
+                run.call.now(),
+            )
         })?;
         Ok(())
     }

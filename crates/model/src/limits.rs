@@ -252,6 +252,8 @@ pub const CONDITION_TESTS_MAX: usize = 64;
 pub const CONDITION_TEXT_BYTES_MAX: usize = 256;
 /// Bytes of the file that describes a pipeline.
 pub const PIPELINE_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of a declaration of jobs: as many as the body of a request has.
+pub const DECLARATION_BYTES_MAX: usize = 1 << 20;
 /// Bytes of one answer of a Tika server: text, fields of all parts, and their names.
 pub const TIKA_ANSWER_BYTES_MAX: u64 = 64 << 20;
 /// Containers inside each other that are opened (design parts CMP-6).

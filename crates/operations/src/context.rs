@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ingather_contract::call::{CallContext, Cancel, Clock};
@@ -64,6 +64,11 @@ pub trait Host {
     /// As [`Host::write`].
     fn write_beside(&self, doing: &str) -> Result<Writing> {
         self.write(doing)
+    }
+
+    /// Folders below which callers from elsewhere may name sources and files of outputs: paths without links.
+    fn roots(&self) -> &[PathBuf] {
+        &[]
     }
 
     /// What goes on with work after its caller was answered; none in a program that ends with its answer.
@@ -173,6 +178,46 @@ pub struct Caller<'a> {
     pub roles: &'a [Role],
     /// Who they are to each group of authorities by the word of the program, asked for when needed.
     pub identity: &'a dyn Fn() -> Result<Identity>,
+    /// Where sources and files of outputs may lie that they name.
+    pub places: Places<'a>,
+}
+
+/// Where sources and files of outputs may lie that a caller names (design 4.16).
+#[derive(Clone, Copy, Debug)]
+pub enum Places<'a> {
+    /// Anywhere: whoever runs the program could as well do it themselves.
+    Any,
+    /// In one of these folders: whoever asks from elsewhere should not read and write all that the program may.
+    Below(&'a [PathBuf]),
+}
+
+impl Places<'_> {
+    /// Refuses a path that lies nowhere of these.
+    ///
+    /// # Errors
+    /// `Forbidden`, with the places that there are.
+    pub(crate) fn refuse_elsewhere(self, path: &Path) -> Result<()> {
+        let Places::Below(roots) = self else { return Ok(()) };
+        // Of what is not there yet, such as a journal, the folder decides: it is followed to where it is now.
+        let found = std::fs::canonicalize(path).or_else(|_| {
+            let parent = path.parent().unwrap_or(path);
+            Ok(std::fs::canonicalize(parent)?.join(path.file_name().unwrap_or_default()))
+        });
+        let found = found.map_err(|error: std::io::Error| Problem::of_path(path, &error))?;
+        if roots.iter().any(|root| found.starts_with(root)) {
+            return Ok(());
+        }
+        let names: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
+        let open = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        Err(Problem::new(
+            Code::OutsideRoots,
+            format!(
+                "{} is in no folder that this service opens to API keys (`ingather serve --root`: {open}); start it with --root for \
+                 one, or ask over its socket as the owner of the data directory",
+                path.display()
+            ),
+        ))
+    }
 }
 
 impl Caller<'_> {
@@ -359,7 +404,7 @@ pub(crate) mod tests {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
         let context = Context { host: &Program(reader), registry, clock: Arc::new(Still), remote: None };
         let identity = || Ok(Identity::anonymous());
-        ask(&context, &Caller { roles, identity: &identity })
+        ask(&context, &Caller { roles, identity: &identity, places: Places::Any })
     }
 
     #[test]

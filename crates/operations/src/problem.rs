@@ -59,6 +59,7 @@ problems! {
     WholeMachine = "whole_machine", 400, USAGE, "The source is everything on this machine.", "Name the folders that are wanted, or say that it is meant.";
     Unauthenticated = "unauthenticated", 401, USAGE, "Nobody knows who asks.", "Give an API key: `Authorization: Bearer …`.";
     Forbidden = "forbidden", 403, USAGE, "Whoever asks has not the role for it.", "Ask an administrator.";
+    OutsideRoots = "outside_roots", 403, USAGE, "The place is not open to callers from elsewhere.", "Start the service with `--root`, or ask over its socket as its owner.";
     NoSuchJob = "no_such_job", 404, USAGE, "There is no job of that name.", "Take a name of `ingather job list`.";
     NoSuchDocument = "no_such_document", 404, USAGE, "There is no document, or nothing in it, of that name.", "Take a name of `ingather document list`.";
     Key = "key", 400, USAGE, "What was given for a document is no name of one.", "Copy the name from `ingather document list`.";
@@ -70,6 +71,7 @@ problems! {
     Deleting = "deleting", 409, USAGE, "The job is being deleted.", "Let `ingather job delete` come to its end.";
     Paused = "paused", 409, USAGE, "The job is paused.", "Let `ingather job resume` end the pause.";
     NothingHeld = "nothing_held", 412, USAGE, "The run is not the last one, or holds nothing.", "Look at `ingather job held` again.";
+    Outdated = "outdated", 412, USAGE, "What it goes by has changed since it was looked at.", "Look again, then ask again.";
     ReadOnly = "read_only", 409, USAGE, "The inventory is open for reading only.", "Ask a process that may write.";
     Stopped = "stopped", 409, USAGE, "A person or a signal stopped it.", "Ask again; it goes on.";
     NoSuchApiKey = "no_such_api_key", 404, USAGE, "There is no API key of that name.", "Take a name of `ingather api-key list`.";
@@ -162,6 +164,14 @@ impl Problem {
             if lacks { Code::Resources } else { Code::Unable },
             format!("{}: {}; {}", path.display(), in_words::error(error), in_words::advice(error)),
         )
+    }
+
+    /// The same of one of several, named first.
+    pub(crate) fn about(self, what: &str) -> Problem {
+        match self.message.starts_with(what) {
+            true => self,
+            false => Problem { message: format!("{what}: {}", self.message), ..self },
+        }
     }
 
     /// Exit code of a command that met it.
@@ -285,6 +295,8 @@ mod tests {
     const OF_OPERATIONS: &[Code] = &[
         Code::WrongUse,
         Code::Differs,
+        Code::Outdated,
+        Code::OutsideRoots,
         Code::WholeMachine,
         Code::NoSuchPath,
         Code::WrongVerb,

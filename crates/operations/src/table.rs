@@ -10,6 +10,7 @@ use crate::{access, backup, declaration, documents, jobs, pipeline, search, syst
 /// Every operation, by noun.
 pub static OPERATIONS: &[&dyn Callable] = &[
     &jobs::sync::SYNC,
+    &jobs::DEFINE,
     &jobs::LIST,
     &jobs::SHOW,
     &jobs::RUNS,
@@ -30,6 +31,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &verify::VERIFY,
     &system::DOCTOR,
     &declaration::EXPORT,
+    &declaration::APPLY,
     &api_keys::CREATE,
     &api_keys::LIST,
     &api_keys::DELETE,

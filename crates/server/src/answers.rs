@@ -11,7 +11,7 @@ use ingather_model::limits;
 use ingather_operations::jobs::{self, ListJobs};
 use ingather_operations::operation::{Callable, Role};
 use ingather_operations::problem::{Code, Problem, Result};
-use ingather_operations::{Asker, Caller, Context, Service};
+use ingather_operations::{Asker, Caller, Context, Places, Service};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -73,7 +73,11 @@ impl Answers {
     /// Whether the inventory answers.
     pub(crate) async fn ready(&self) -> Response {
         let asked = self.work(|context| {
-            let caller = Caller { roles: &[Role::Operator], identity: &|| Ok(Identity::anonymous()) };
+            let caller = Caller {
+                roles: &[Role::Operator],
+                identity: &|| Ok(Identity::anonymous()),
+                places: Places::Below(&[]),
+            };
             jobs::LIST.call(context, &caller, ListJobs { limit: 1, cursor: None }).map(drop)
         });
         match asked.await {

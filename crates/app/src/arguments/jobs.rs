@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::values;
+use super::{DefineJob, values};
 
 /// Look at jobs.
 #[derive(Subcommand, Debug)]
@@ -34,6 +34,8 @@ pub(crate) enum Job {
         #[arg(long, default_value_t = 20, allow_hyphen_values = true, value_parser = values::from_one::<1_000>)]
         limit: u32,
     },
+    /// Make a job for a source, or change the one that it has, without a run
+    Define(Box<DefineJob>),
     /// Run a job as it is stored, once, to its end
     #[command(after_help = "Examples:\n  ingather job start share\n  ingather job start share --minimal\n\n\
         It does what `ingather sync` does for the source of the job. While a service works on the data\n\

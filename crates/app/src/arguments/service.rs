@@ -29,6 +29,10 @@ pub(crate) struct Serve {
     /// Where the socket is made; who reaches its folder can search as themselves [default: in the data directory, for its owner]
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
+    /// A folder below which API keys of administrators may name sources and journals; may be given several times. The owner of the data
+    /// directory, over the socket, may name any
+    #[arg(long = "root", value_name = "DIR")]
+    pub(crate) roots: Vec<PathBuf>,
 }
 
 /// Say who may ask the service.

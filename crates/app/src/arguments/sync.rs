@@ -20,6 +20,40 @@ use super::values;
     Exit codes: 0 done · 1 documents failed or wait, folders are unreadable, removals are held ·\n\
     2 wrong use · 3 could not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
 pub(crate) struct Sync {
+    #[command(flatten)]
+    pub(crate) job: JobSettings,
+    /// A folder on another device than before was replaced, not unmounted: remove what it does not hold
+    #[arg(long)]
+    pub(crate) accept_devices: bool,
+    /// Read every file again, also where nothing tells of a change; what is as it was is not sent
+    #[arg(long)]
+    pub(crate) reread: bool,
+    /// Only what is new or changed; nothing is removed
+    #[arg(long)]
+    pub(crate) minimal: bool,
+    /// Count what would happen, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Make a job, or change one, without a run.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather job define /srv/share --schedule 'every 15m' --server unix:/srv/ingather/ingather.sock\n  \
+    ingather job define /srv/share --update --exclude drafts\n  \
+    ingather job define /srv/share --update --schedule none\n\n\
+    It takes what `sync` takes of a job, and runs nothing: `job start` does, or the schedule of the job while\n\
+    a service works. A job that runs just now is changed when it has ended, or was stopped with `job abort`;\n\
+    its schedule can be changed at any time.\n\n\
+    Exit codes: 0 done · 2 wrong use, or stored with other settings and no --update · 3 could not work")]
+pub(crate) struct DefineJob {
+    #[command(flatten)]
+    pub(crate) job: JobSettings,
+}
+
+/// What a job is.
+#[derive(Args, Debug)]
+pub(crate) struct JobSettings {
     /// A folder or one file
     pub(crate) source: PathBuf,
     /// Output: index, null, journal:FILE
@@ -75,21 +109,9 @@ pub(crate) struct Sync {
     /// Change the stored job to these flags; what they leave out is removed, or held when it is much
     #[arg(long)]
     pub(crate) update: bool,
-    /// Carry out removals of this run without holding them
+    /// Carry out removals of this run, or of this change of the job, without holding them
     #[arg(long, value_name = "off")]
     pub(crate) delete_guard: Option<GuardWord>,
-    /// A folder on another device than before was replaced, not unmounted: remove what it does not hold
-    #[arg(long)]
-    pub(crate) accept_devices: bool,
-    /// Read every file again, also where nothing tells of a change; what is as it was is not sent
-    #[arg(long)]
-    pub(crate) reread: bool,
-    /// Only what is new or changed; nothing is removed
-    #[arg(long)]
-    pub(crate) minimal: bool,
-    /// Count what would happen, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
     /// The source is meant to be /, everything on this machine
     #[arg(long)]
     pub(crate) whole_machine: bool,

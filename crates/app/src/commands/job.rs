@@ -5,8 +5,9 @@ use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_operations::jobs::schedule::ToldSchedule;
 use ingather_operations::jobs::{
-    self, AbortJob, BlindSpot, ConfirmRemovals, DeleteJob, Deletion, DeletionCounts, HeldCause, HeldJob,
-    ListJobs, ListRuns, PauseJob, Paused, Removals, ResumeJob, Run, ShowJob, ShownJob, StartJob,
+    self, AbortJob, BlindSpot, ConfirmRemovals, DefineJob, Defined, DeleteJob, Deletion, DeletionCounts,
+    HeldCause, HeldJob, ListJobs, ListRuns, PauseJob, Paused, Removals, ResumeJob, Run, ShowJob, ShownJob,
+    StartJob,
 };
 use ingather_operations::pipeline;
 
@@ -22,6 +23,7 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
         Job::List => list(&program),
         Job::Show { job } => show_one(&program, job),
         Job::Runs { job, limit } => list_runs(&program, &job, limit),
+        Job::Define(define) => define_job(&program, *define),
         Job::Start { job, minimal } => start(&program, job, minimal),
         Job::Abort { job } => abort(&program, job),
         Job::Pause { job } => {
@@ -34,6 +36,24 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
         Job::Confirm { job, run } => confirm(&program, ConfirmRemovals { job, run }),
         Job::Delete { job, dry_run, yes } => delete(&program, job, dry_run, yes),
     }
+}
+
+fn define_job(program: &Program<'_>, mut define: crate::arguments::DefineJob) -> Result<u8> {
+    let request = DefineJob::of(super::sync::definition(&mut define.job)?);
+    let defined = jobs::DEFINE.call(&program.context(), &caller(), request)?;
+    if program.global.json {
+        show::answer(&defined);
+    } else if !program.global.quiet {
+        let Defined { job, made, changes, .. } = &defined;
+        show::line(&match (made, changes.is_empty()) {
+            (true, _) => {
+                format!("job {job} is made; `ingather job start {job}` runs it, or its schedule does")
+            }
+            (false, true) => format!("job {job} is as it was"),
+            (false, false) => format!("job {job} changes: {}", changes.join("; ")),
+        });
+    }
+    Ok(exit::DONE)
 }
 
 fn list(program: &Program<'_>) -> Result<u8> {
@@ -169,7 +189,11 @@ fn list_runs(program: &Program<'_>, job: &str, limit: u32) -> Result<u8> {
 
 fn start(program: &Program<'_>, job: String, minimal: bool) -> Result<u8> {
     let mode = if minimal { RunKind::Minimal } else { RunKind::Full };
-    let started = jobs::START.call(&program.context(), &caller(), StartJob { job, mode })?;
+    let started = jobs::START.call(
+        &program.context(),
+        &caller(),
+        StartJob { job, mode, guard_off: false, accepts_devices: false, rereads: false },
+    )?;
     match &started.ended {
         Some(synced) => return super::sync::tell(program, synced),
         None if program.global.json => show::answer(&started),

@@ -34,7 +34,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
         )));
     }
     let stop = Stop::default();
-    let running = Running::begin(global, stop.clone())?;
+    let running = Running::begin(global, stop.clone(), roots(&serve.roots)?)?;
     let network = TcpListener::bind(serve.listen).map_err(|error| {
         Failure::unable(format!(
             "cannot listen on {}: {}; choose another address with --listen",
@@ -65,6 +65,21 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
         Some(lost) => Err(Failure::new(Code::TakenOver, format!("the service ends: {lost}"))),
         None => Ok(exit::DONE),
     }
+}
+
+/// Folders as they are found without links.
+fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let canonical = |root: &PathBuf| {
+        let found = std::fs::canonicalize(root);
+        found.map_err(|error| {
+            Failure::usage(format!(
+                "--root {}: {}; name a folder that is there",
+                root.display(),
+                exit::in_words(&error)
+            ))
+        })
+    };
+    given.iter().map(canonical).collect()
 }
 
 /// A socket that was made.

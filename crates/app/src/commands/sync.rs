@@ -11,19 +11,24 @@ use ingather_operations::problem::Code;
 use serde_json::{Map, Value, json};
 
 mod patterns;
+mod remote;
 mod source;
 mod told;
 
-use crate::arguments::{self, Global, OnOff, Sync};
+pub(super) use told::sentence;
+
+use crate::arguments::{self, Global, JobSettings, OnOff, Sync};
 use crate::exit::{Failure, Result};
 use crate::show;
 use crate::wiring::{Program, caller};
 
 pub(crate) fn run(global: &Global, mut arguments: Sync) -> Result<u8> {
     let program = Program::of(global)?;
-    patterns::take_in(&mut arguments)?;
-    let request = request(global, &arguments)?;
-    let synced = answer(&program, request)?;
+    let request = request(global, &mut arguments)?;
+    let synced = match &global.server {
+        Some(_) => remote::run(&program, request)?,
+        None => answer(&program, request)?,
+    };
     tell(&program, &synced)
 }
 
@@ -62,11 +67,23 @@ fn tell_change(changing: Changing) {
 }
 
 /// What the flags ask for; those that are left out change nothing.
-fn request(global: &Global, sync: &Sync) -> Result<SyncSource> {
-    let root = source::canonical(&sync.source)?;
-    let pipeline = sync.pipeline.as_deref().map(super::pipeline::read).transpose()?.unwrap_or_default();
-    let back = &sync.taken_back;
-    let named = sync.to.iter().map(|name| GivenOutput::Name(absolute_journal(name))).collect::<Vec<_>>();
+fn request(global: &Global, sync: &mut Sync) -> Result<SyncSource> {
+    Ok(SyncSource {
+        accepts_devices: sync.accept_devices,
+        rereads: sync.reread,
+        minimal: sync.minimal,
+        dry_run: sync.dry_run,
+        advise: !global.quiet,
+        ..definition(&mut sync.job)?
+    })
+}
+
+/// What the flags say of a job.
+pub(super) fn definition(job: &mut JobSettings) -> Result<SyncSource> {
+    patterns::take_in(job)?;
+    let root = source::canonical(&job.source)?;
+    let pipeline = job.pipeline.as_deref().map(super::pipeline::read).transpose()?.unwrap_or_default();
+    let named = job.to.iter().map(|name| GivenOutput::Name(absolute_journal(name))).collect::<Vec<_>>();
     let routed = pipeline.outputs.map(|outputs| outputs.into_iter().map(with_absolute_journal).collect());
     if routed.is_some() && !named.is_empty() {
         return Err(Failure::usage(
@@ -75,52 +92,48 @@ fn request(global: &Global, sync: &Sync) -> Result<SyncSource> {
     }
     Ok(SyncSource {
         root: names::escape(root.as_os_str().as_bytes()).into_owned(),
-        name: sync.name.clone(),
-        source: source_settings(sync),
+        name: job.name.clone(),
+        source: source_settings(job),
         outputs: routed.or((!named.is_empty()).then_some(named)),
         stages: pipeline.stages,
-        compare_content: match (sync.compare_content, back.no_compare_content) {
+        compare_content: match (job.compare_content, job.taken_back.no_compare_content) {
             (_, true) => Some(false),
             (true, false) => Some(true),
             (false, false) => None,
         },
-        content_by: sync.content_by.map(|word| match word {
+        content_by: job.content_by.map(|word| match word {
             arguments::ContentByWord::Read => ContentByWord::Read,
             arguments::ContentByWord::Times => ContentByWord::Times,
         }),
-        keep: sync.keep.map(|word| match word {
+        keep: job.keep.map(|word| match word {
             arguments::KeepWord::Extracted => jobs::KeepWord::Extracted,
             arguments::KeepWord::Nothing => jobs::KeepWord::Nothing,
         }),
-        schedule: sync.schedule.clone().map(Value::String),
-        update: sync.update,
-        guard_off: sync.delete_guard.is_some(),
-        accepts_devices: sync.accept_devices,
-        rereads: sync.reread,
-        minimal: sync.minimal,
-        dry_run: sync.dry_run,
-        whole_machine: sync.whole_machine,
-        advise: !global.quiet,
+        schedule: job.schedule.clone().map(Value::String),
+        update: job.update,
+        guard_off: job.delete_guard.is_some(),
+        whole_machine: job.whole_machine,
+        ..SyncSource::default()
     })
 }
 
 /// Settings of the source that flags set, or take back.
-fn source_settings(sync: &Sync) -> Map<String, Value> {
-    let back = &sync.taken_back;
+fn source_settings(job: &JobSettings) -> Map<String, Value> {
+    let back = &job.taken_back;
     let mut settings = Map::new();
     let mut set = |name: &str, given: bool, value: Value, off: bool| match (given, off) {
         (_, true) => drop(settings.insert(name.to_owned(), Value::Null)),
         (true, false) => drop(settings.insert(name.to_owned(), value)),
         (false, false) => {}
     };
-    set("include", !sync.include.is_empty(), json!(sync.include), back.no_include);
-    set("exclude", !sync.exclude.is_empty(), json!(sync.exclude), back.no_exclude);
-    set("ignore_files", sync.ignore_files, json!(true), back.no_ignore_files);
-    set("skip_hidden", sync.skip_hidden, json!(true), back.no_skip_hidden);
-    set("size_max", sync.size_max.is_some(), json!(sync.size_max), back.no_size_max);
-    let trusts = sync.trust_modes == Some(OnOff::On);
-    set("trust_modes", sync.trust_modes.is_some(), json!(trusts), false);
-    set("other_devices", sync.one_file_system, json!(false), back.no_one_file_system);
+    set("include", !job.include.is_empty(), json!(job.include), back.no_include);
+    set("exclude", !job.exclude.is_empty(), json!(job.exclude), back.no_exclude);
+    set("ignore_files", job.ignore_files, json!(true), back.no_ignore_files);
+    set("skip_hidden", job.skip_hidden, json!(true), back.no_skip_hidden);
+    set("size_max", job.size_max.is_some(), json!(job.size_max), back.no_size_max);
+    let trusts = job.trust_modes == Some(OnOff::On);
+    set("trust_modes", job.trust_modes.is_some(), json!(trusts), false);
+    set("other_devices", job.one_file_system, json!(false), back.no_one_file_system);
     settings
 }
 

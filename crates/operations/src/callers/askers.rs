@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::access;
 use crate::callers::api_keys::{self, KeyAccount};
-use crate::context::{Caller, Context};
+use crate::context::{Caller, Context, Places};
 use crate::operation::{Callable, Effect, Role};
 use crate::problem::{Code, Problem, Result};
 
@@ -67,7 +67,12 @@ impl Asker {
         each: &mut dyn FnMut(Value),
     ) -> Result<Value> {
         let identity = || self.identity(context);
-        let caller = Caller { roles: &self.roles, identity: &identity };
+        let places = match self.account {
+            // The owner of the data directory could run the program themselves.
+            Account::User(_) => Places::Any,
+            Account::Nobody | Account::Named(_) => Places::Below(context.host.roots()),
+        };
+        let caller = Caller { roles: &self.roles, identity: &identity, places };
         // What was refused for want of a role is no change: whoever may change nothing would push what others did out of the record.
         if operation.effect == Effect::Reads || !caller.has(operation.role) {
             return operation.call_json(context, &caller, request, each);

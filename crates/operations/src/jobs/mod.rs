@@ -1,6 +1,8 @@
 //! Jobs: which there are, how their runs ended, what they hold, and their end.
 
 mod by_schedule;
+pub(crate) mod define;
+pub(crate) mod definition;
 mod examples;
 mod held;
 mod pause;
@@ -10,6 +12,7 @@ mod start;
 pub mod sync;
 
 pub use by_schedule::BySchedule;
+pub use define::{DEFINE, DefineJob, Defined};
 pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
 pub use start::{ABORT, AbortJob, Aborted, START, StartJob, Started, begin};
 

@@ -50,7 +50,7 @@ fn zone(name: &str) -> Option<TimeZone> {
 ///
 /// # Errors
 /// A sentence that says what to write.
-pub(super) fn given(given: &Value) -> Result<Option<Schedule>, String> {
+pub(crate) fn given(given: &Value) -> Result<Option<Schedule>, String> {
     let schedule = match given {
         Value::String(text) if text.trim() == "none" => return Ok(None),
         Value::String(text) => Schedule::parse(text, &zone_of_machine())?,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::named;
 use super::sync::{self, Of, SyncSource, Synced};
-use crate::context::{Caller, Context};
+use crate::context::{Caller, Context, Places};
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
@@ -34,6 +34,8 @@ pub static START: Answering<StartJob, Started> = Answering {
         problems: &[
             Code::NoSuchJob,
             Code::Differs,
+            Code::Outdated,
+            Code::OutsideRoots,
             Code::Settings,
             Code::NoSuchOutput,
             Code::NoSuchConnector,
@@ -77,6 +79,15 @@ pub struct StartJob {
     #[serde(default = "full")]
     #[schemars(schema_with = "schema::run_kind")]
     pub mode: RunKind,
+    /// Removals are not held in this run.
+    #[serde(default)]
+    pub guard_off: bool,
+    /// A folder on another device than before was replaced.
+    #[serde(default)]
+    pub accepts_devices: bool,
+    /// Every document is read again.
+    #[serde(default)]
+    pub rereads: bool,
 }
 
 fn full() -> RunKind {
@@ -115,8 +126,9 @@ pub struct Aborted {
 
 fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Started> {
     let job = named(&context.existing()?, &request.job)?;
-    let ended = begin(context, &job, request.mode)?.map(Box::new);
-    Ok(Started { job: job.name, mode: request.mode, ended })
+    let mode = request.mode;
+    let ended = begin_as(context, &job, request)?.map(Box::new);
+    Ok(Started { job: job.name, mode, ended })
 }
 
 /// Begins a run of a job as it is stored: the one place where runs are begun that nobody waits for. What it did, where it has
@@ -125,15 +137,24 @@ fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Sta
 /// # Errors
 /// `Running` while the job is worked on, `Busy` while as many run as may.
 pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
+    let request =
+        StartJob { job: job.name.clone(), mode, guard_off: false, accepts_devices: false, rereads: false };
+    begin_as(context, job, request)
+}
+
+fn begin_as(context: &Context<'_>, job: &Stored, start: StartJob) -> Result<Option<Synced>> {
     let request = SyncSource {
         root: job.root.clone(),
         name: Some(job.name.clone()),
-        minimal: mode == RunKind::Minimal,
+        minimal: start.mode == RunKind::Minimal,
+        guard_off: start.guard_off,
+        accepts_devices: start.accepts_devices,
+        rereads: start.rereads,
         advise: context.host.background().is_none(),
         ..SyncSource::default()
     };
     let Some(background) = context.host.background() else {
-        return sync::run_job(context, Of::Stored, request, &mut |_| {}).map(Some);
+        return sync::run_job(context, Places::Any, Of::Stored, request, &mut |_| {}).map(Some);
     };
     // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
     if job.paused {
@@ -145,7 +166,7 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
     // From here on it can be stopped, and nobody begins another one.
     let announced = context.host.process().announce(job, &context.host.cancel())?;
     let work = move |context: &Context<'_>| {
-        let ended = sync::run_job(context, Of::Stored, request, &mut |_| {});
+        let ended = sync::run_job(context, Places::Any, Of::Stored, request, &mut |_| {});
         drop(announced);
         match ended?.error {
             Some(error) => Err(Problem::unable(error)),

@@ -64,11 +64,6 @@ pub(crate) fn failure_kind(_: &mut SchemaGenerator) -> Schema {
     words(FailureKind::WORDS)
 }
 
-/// Objects whose form is described elsewhere.
-pub(crate) fn objects(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "type": "object" } })
-}
-
 /// When a job runs by itself: a text, rules for windows, or an interval.
 pub(crate) fn schedule(_: &mut SchemaGenerator) -> Schema {
     let minutes = json_schema!({ "type": "integer", "minimum": 1, "maximum": limits::SCHEDULE_MINUTES_MAX });
@@ -114,6 +109,16 @@ pub(crate) fn schedule(_: &mut SchemaGenerator) -> Schema {
 /// The same, where nothing said changes nothing.
 pub(crate) fn schedule_or_none(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [schedule(generator), { "type": "null" }] })
+}
+
+/// When removals are held: never, or above two figures; null as where it is left out.
+pub(crate) fn guard_or_none(_: &mut SchemaGenerator) -> Schema {
+    let figure = json_schema!({ "type": "integer", "minimum": 0 });
+    json_schema!({ "anyOf": [{ "const": "off" }, { "type": "null" }, {
+        "type": "object", "required": ["limits"], "additionalProperties": false, "properties": { "limits": {
+            "type": "object", "required": ["percent", "documents"], "properties": { "percent": figure, "documents": figure },
+        }},
+    }] })
 }
 
 #[cfg(test)]

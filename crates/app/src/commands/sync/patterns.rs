@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 use ingather_model::{limits, names};
 
-use crate::arguments::{STANDARD, Sync};
+use crate::arguments::{JobSettings, STANDARD};
 use crate::exit::{self, Failure, Result};
 use crate::show;
 
 /// Adds the patterns that files name to those that were typed.
-pub(super) fn take_in(sync: &mut Sync) -> Result<()> {
-    let from_standard = sync.include_from.iter().chain(&sync.exclude_from);
+pub(super) fn take_in(job: &mut JobSettings) -> Result<()> {
+    let from_standard = job.include_from.iter().chain(&job.exclude_from);
     if from_standard.filter(|file| *file == Path::new(STANDARD)).count() > 1 {
         return Err(Failure::usage("standard input can be read once; name a file instead of one of the `-`"));
     }
-    check_typed(&sync.include, "--include", "--no-include")?;
-    check_typed(&sync.exclude, "--exclude", "--no-exclude")?;
-    add(&mut sync.include, &sync.include_from, "--include-from", "--no-include")?;
-    add(&mut sync.exclude, &sync.exclude_from, "--exclude-from", "--no-exclude")
+    check_typed(&job.include, "--include", "--no-include")?;
+    check_typed(&job.exclude, "--exclude", "--no-exclude")?;
+    add(&mut job.include, &job.include_from, "--include-from", "--no-include")?;
+    add(&mut job.exclude, &job.exclude_from, "--exclude-from", "--no-exclude")
 }
 
 /// Refuses what was typed and can be no pattern, before it is compared with what the job has.

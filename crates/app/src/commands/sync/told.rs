@@ -22,7 +22,7 @@ pub(super) fn code(synced: &Synced, confirmed: bool) -> u8 {
     }
 }
 
-pub(super) fn sentence(counts: &RunCounts) -> String {
+pub(in crate::commands) fn sentence(counts: &RunCounts) -> String {
     let parts = [
         (counts.added, "added"),
         (counts.updated, "updated"),

@@ -73,6 +73,8 @@ pub(super) const ASKED: &[Asked] = &[
 
 /// Changes: what each of them does is seen by what is stored afterwards, in tests of their own.
 const CHANGES: &[&str] = &[
+    "jobs.define",
+    "declaration.apply",
     "jobs.start",
     "jobs.abort",
     "jobs.pause",

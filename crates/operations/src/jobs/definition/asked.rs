@@ -1,37 +1,22 @@
-//! The job that a run is asked for: found or new, as it is stored and as it is wanted.
+//! The job that a request speaks of: found or new, with what the request says.
 
 use ingather_contract::registry::Registry;
-use ingather_engine::jobs::check_pipeline;
-use ingather_engine::{Report, outputs};
-use ingather_model::fault::Fault;
 use ingather_model::guard::Guard;
 use ingather_model::job::{ContentBy, Definition, Keep, Stage};
-use ingather_model::run_counts::{counted, number};
+use ingather_store::Reader;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
-use ingather_store::{Durability, Reader, Store, deliveries, documents};
 use serde_json::{Value, json};
 
-use super::SyncSource;
-use crate::connections::{FILES, files};
-use crate::context::Context;
+use super::wanted::{NAME_MAX, Wanted, is_of_name};
+use crate::connections::FILES;
+use crate::jobs::sync::SyncSource;
 use crate::jobs::{KeepWord, schedule};
 use crate::pipeline;
 use crate::problem::{Code, Problem, Result};
 
-/// Characters of a job's name.
-const NAME_MAX: usize = 64;
-/// Deliveries that are counted at once.
-const HELD_PAGE: usize = 10_000;
-
-/// The job that a request speaks of, as it is and as it is wanted.
-pub(super) struct Wanted {
-    pub(super) stored: Option<Job>,
-    pub(super) definition: Definition,
-    pub(super) root: String,
-}
-
-pub(super) fn find(registry: &Registry, reader: Option<&Reader>, request: &SyncSource) -> Result<Wanted> {
+/// The job that a request speaks of.
+pub(crate) fn find(registry: &Registry, reader: Option<&Reader>, request: &SyncSource) -> Result<Wanted> {
     let stored = match reader {
         Some(reader) => find_stored(reader, request)?,
         None => None,
@@ -89,7 +74,12 @@ fn new_definition(reader: Option<&Reader>, request: &SyncSource) -> Result<Defin
     });
     let free = std::iter::once(base.clone()).chain((2..).map(|n| format!("{base}-{n}")));
     let name = free.into_iter().find(|name| !taken.contains(name)).unwrap_or(base);
-    Ok(Definition {
+    Ok(plain(name, root))
+}
+
+/// A job of which nothing else is said.
+pub(crate) fn plain(name: String, root: &str) -> Definition {
+    Definition {
         name,
         repository: FILES.1.to_owned(),
         source: json!({ "root": root }),
@@ -102,27 +92,7 @@ fn new_definition(reader: Option<&Reader>, request: &SyncSource) -> Result<Defin
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
         schedule: None,
-    })
-}
-
-fn is_of_name(c: char) -> bool {
-    c.is_alphanumeric() || "._-".contains(c)
-}
-
-/// Refuses names that nobody can type, or that look like something else; jobs that are stored keep theirs.
-pub(super) fn refuse_name(name: &str) -> Result<()> {
-    let short = name.chars().count() <= NAME_MAX;
-    if short
-        && !name.is_empty()
-        && !name.starts_with(['.', '-'])
-        && name.chars().all(|c| is_of_name(c) || c == ' ')
-    {
-        return Ok(());
     }
-    Err(Problem::usage(format!(
-        "{:?} is not a valid name for a job; use letters, digits, spaces, `_`, and `.` or `-` but not at the beginning, at most {NAME_MAX} characters",
-        name.chars().take(NAME_MAX).collect::<String>()
-    )))
 }
 
 /// A definition with what the request says; what is left out changes nothing.
@@ -155,136 +125,17 @@ fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncS
     pipeline::with_pipeline(registry, &mut definition, stages, to)
         .map_err(|why| Problem::new(Code::Definition, why))?;
     if to.is_some() {
-        let left = before.into_iter().filter(|name| !definition.outputs.contains(name));
-        definition.retired.extend(left);
-        definition.retired.retain(|name| !definition.outputs.contains(name));
-        definition.retired.dedup();
+        retire(&mut definition, before);
     }
     Ok(definition)
 }
 
-impl Wanted {
-    /// Refuses outputs that there cannot be: nobody has to change a job before that is said.
-    pub(super) fn check_outputs(&self, context: &Context<'_>) -> Result<()> {
-        let kind = |name: &String| outputs::builtin(&context.registry, name).map(|_| ());
-        Ok(self.definition.outputs.iter().try_for_each(kind)?)
-    }
-
-    /// Refuses settings that cannot work, and a new source that cannot be read, before anything is made.
-    pub(super) fn check(&self, context: &Context<'_>) -> Result<()> {
-        let kind = context
-            .registry
-            .repository(FILES.0)
-            .ok_or_else(|| Problem::unable("this program was built without the filesystem connector"))?;
-        let host = ingather_contract::repository::HostContext { own: Vec::new(), threads: 1 };
-        let repository = (kind.open)(&self.definition.source, &host)
-            .map_err(|fault| Problem::new(Code::Settings, fault.to_string()))?;
-        if self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition) {
-            check_pipeline(&self.definition, &context.registry)?;
-        }
-        let before = self.stored.as_ref().and_then(|stored| stored.definition.schedule.as_ref());
-        if let Some(schedule) = self.definition.schedule.as_ref().filter(|new| before != Some(*new)) {
-            schedule::check(schedule, context.now()).map_err(|why| Problem::new(Code::Definition, why))?;
-        }
-        if self.stored.is_some() {
-            return Ok(());
-        }
-        repository.check(&context.call()).map(drop).map_err(|fault| match fault {
-            Fault::Gone => {
-                Problem::new(Code::Source, format!("{} does not exist; nothing was changed", self.root))
-            }
-            // Too few file handles, a disk that fails: nobody wrote anything wrong.
-            fault @ Fault::Passing { .. } => Problem::unable(format!("{fault}; nothing was changed")),
-            fault => Problem::new(Code::Source, format!("{fault}; nothing was changed")),
-        })
-    }
-
-    /// Refuses to leave an output that holds much of the job, unless the guard is off: nothing could hold these removals, which
-    /// are not those of single documents.
-    pub(super) fn refuse_leaving(&self, reader: &Reader, guard_off: bool) -> Result<()> {
-        let Some(stored) = self.stored.as_ref().filter(|_| !guard_off) else { return Ok(()) };
-        let known = reader.read(|sql| documents::total(sql, stored.id))?;
-        for name in stored.definition.outputs.iter().filter(|name| !self.definition.outputs.contains(name)) {
-            let Some(connection) = reader.read(|sql| connections::find(sql, Role::Output, name))? else {
-                continue;
-            };
-            let (mut held, mut after) = (0, 0);
-            loop {
-                let page = reader
-                    .read(|sql| deliveries::of_output(sql, connection.id, stored.id, after, HELD_PAGE))?;
-                let Some(last) = page.last() else { break };
-                after = *last;
-                held += page.len() as u64;
-            }
-            if stored.definition.delete_guard.holds(held, known, false) {
-                return Err(Problem::usage(format!(
-                    "job {} would leave output {name}, which holds {} of its documents; name both with --to, or add \
-                     --delete-guard off",
-                    stored.name,
-                    number(held)
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a change of the pipeline may let conditions keep documents from outputs that hold them.
-    pub(super) fn may_keep_out(&self) -> bool {
-        let Some(stored) = &self.stored else { return false };
-        let (old, new) = (&stored.definition, &self.definition);
-        let decides = new.stages.iter().any(|stage| stage.when.is_some())
-            || new.routes.values().any(|route| route.when.is_some());
-        decides && (&old.stages, &old.routes) != (&new.stages, &new.routes)
-    }
-
-    /// Refuses conditions that would take much of the job out of outputs, unless the guard is off: what they keep out counts like what
-    /// a rule leaves out, and nothing could hold what leaves one output alone. `report` is of a run that wrote nothing.
-    pub(super) fn refuse_keeping_out(&self, reader: &Reader, report: &Report, guard_off: bool) -> Result<()> {
-        let Some(stored) = self.stored.as_ref().filter(|_| !guard_off && self.may_keep_out()) else {
-            return Ok(());
-        };
-        let known = reader.read(|sql| documents::total(sql, stored.id))?;
-        let is_whole = report.error.is_none() && !report.stopped;
-        let unjudged = if is_whole { report.counts.waiting + report.counts.kept } else { known };
-        if self.definition.delete_guard.holds(report.kept_out, known, false) {
-            return Err(Problem::usage(format!(
-                "the conditions of the pipeline would take {} of {} of job {} out of outputs that hold them; \
-                 change the conditions, or add --delete-guard off",
-                number(report.kept_out),
-                counted(known, "document"),
-                stored.name
-            )));
-        }
-        if self.definition.delete_guard.holds(report.kept_out + unjudged, known, false) {
-            return Err(Problem::usage(format!(
-                "nobody can tell what the conditions of the pipeline would take out of outputs: {} of {} of job {} could not be looked \
-                 at; run the command again when the source can be read, or add --delete-guard off",
-                number(unjudged),
-                counted(known, "document"),
-                stored.name
-            )));
-        }
-        Ok(())
-    }
-
-    /// Stores it: new, changed, or as it was.
-    pub(super) fn store(&self, store: &Store, now: i64) -> Result<Job> {
-        let repository = files(store, now)?;
-        let id = match &self.stored {
-            Some(job) if job.definition == self.definition => job.id,
-            Some(job) => {
-                store.write(Durability::Synced, |sql| jobs::define(sql, job.id, &self.definition, now))?;
-                job.id
-            }
-            None => store.write(Durability::Synced, |sql| {
-                jobs::add(sql, repository.id, &self.root, &self.definition, now)
-            })?,
-        };
-        let job = store.reader().read(|sql| jobs::get(sql, id))?;
-        job.ok_or_else(|| {
-            Problem::unable("the job went away while it was being stored; run the command again")
-        })
-    }
+/// Remembers the outputs that a definition leaves: the next run takes out of them what they hold of the job.
+pub(crate) fn retire(definition: &mut Definition, before: Vec<String>) {
+    let left = before.into_iter().filter(|name| !definition.outputs.contains(name));
+    definition.retired.extend(left);
+    definition.retired.retain(|name| !definition.outputs.contains(name));
+    definition.retired.dedup();
 }
 
 #[cfg(test)]

@@ -1,17 +1,21 @@
-//! The declaration: connections and jobs as they could be asked for, without secrets.
+//! The declaration: connections and jobs as they can be asked for, without secrets. What `export` writes, `apply` takes.
+
+mod apply;
+mod declared_job;
+
+pub use apply::{APPLY, Applied, ApplyDeclaration, JobChange, JobChangeKind};
+pub use declared_job::{DeclaredJob, DeclaredRoute};
 
 use std::collections::BTreeMap;
 
 use ingather_contract::registry::Registry;
-use ingather_model::job::Definition;
 use ingather_store::connections::{self, Role as ConnectionRole};
 use ingather_store::{Reader, jobs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::context::{Caller, Context};
-use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::Result;
 use crate::secrets;
@@ -44,30 +48,43 @@ pub static EXPORT: Answering<ExportDeclaration, Declaration> = Answering {
 #[serde(deny_unknown_fields)]
 pub struct ExportDeclaration {}
 
+/// Version of the form of declarations.
+pub const VERSION: u32 = 1;
+
 /// Connections and jobs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Declaration {
-    /// Version of this form.
+    /// Version of this form: 1.
     pub version: u32,
     /// Connections to sources: kind, settings, and the authority group where it has a name; by name.
+    #[serde(default)]
     pub repositories: BTreeMap<String, DeclaredConnection>,
     /// Connections to outputs: kind and settings, by name.
+    #[serde(default)]
     pub outputs: BTreeMap<String, DeclaredConnection>,
     /// Jobs.
-    #[schemars(schema_with = "schema::objects")]
-    pub jobs: Vec<Definition>,
+    #[serde(default)]
+    pub jobs: Vec<DeclaredJob>,
 }
 
-/// A connection as it could be asked for.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+/// A connection as it can be asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DeclaredConnection {
     /// Kind of its connector.
     pub kind: String,
     /// Its settings, without secrets.
+    #[serde(default = "none")]
     pub settings: Value,
     /// The authority group whose tokens judge what it rules, where it is not the default one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+}
+
+/// Settings that are not given are none.
+fn none() -> Value {
+    json!({})
 }
 
 fn export(context: &Context<'_>, _: &Caller<'_>, _: ExportDeclaration) -> Result<Declaration> {
@@ -89,12 +106,14 @@ pub fn declaration(registry: &Registry, reader: &Reader) -> Result<Declaration> 
         connections.iter().filter(|one| one.role == role).map(one).collect()
     };
     Ok(Declaration {
-        version: 1,
+        version: VERSION,
         repositories: of_role(ConnectionRole::Repository),
         outputs: of_role(ConnectionRole::Output),
         jobs: jobs
             .into_iter()
-            .map(|job| secrets::hidden_in(registry, job.connector.as_deref(), job.definition))
+            .map(|job| {
+                DeclaredJob::of(secrets::hidden_in(registry, job.connector.as_deref(), job.definition))
+            })
             .collect(),
     })
 }

@@ -1,7 +1,8 @@
-//! What a request would change of a job that is stored, a clause for each setting, as they are typed.
+//! What would change of a job that is stored.
 
 use ingather_contract::registry::Registry;
 use ingather_contract::secrets::Place;
+use ingather_model::guard::Guard;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{ContentBy, Definition, Keep};
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ use crate::connections::FILES;
 use crate::jobs::KeepWord;
 use crate::{in_words, pipeline};
 
-pub(super) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
+/// What changes of a job that is stored, a clause for each setting, as they are typed; nothing for one that is new.
+pub(crate) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
     let Some(stored) = &wanted.stored else { return Vec::new() };
     let (old, new) = (&stored.definition, &wanted.definition);
     let mut found = Vec::new();
@@ -50,6 +52,13 @@ pub(super) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
     if old.keep != new.keep {
         let word = |keep: Keep| KeepWord::from(keep).as_str();
         found.push(format!("keep: {} → {}", word(old.keep), word(new.keep)));
+    }
+    if old.delete_guard != new.delete_guard {
+        let word = |guard: Guard| match guard {
+            Guard::Off => "off".to_owned(),
+            Guard::Limits { percent, documents } => format!("{percent} % and {documents}"),
+        };
+        found.push(format!("delete-guard: {} → {}", word(old.delete_guard), word(new.delete_guard)));
     }
     if old.schedule != new.schedule {
         let words =

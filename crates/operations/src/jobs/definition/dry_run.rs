@@ -3,24 +3,25 @@
 use std::sync::Arc;
 
 use ingather_engine::progress::Progress;
-use ingather_engine::{Mode, Report};
+use ingather_engine::{Mode, Options, Report};
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::lifecycle::job::State;
 use ingather_store::jobs::Job;
 use ingather_store::{Reader, Store, Target};
 
-use super::wanted::Wanted;
-use super::{SyncSource, Synced, options};
+use super::wanted::{Terms, Wanted};
 use crate::connections::{self, FILES};
 use crate::context::{Context, journals};
 use crate::problem::{Problem, Result};
 
-pub(super) fn count_only(
+/// The job, and what its next run would do. `reader` is none where there is no inventory yet.
+pub(crate) fn count_only(
     context: &Context<'_>,
     reader: Option<Reader>,
     wanted: &Wanted,
-    request: &SyncSource,
-) -> Result<Synced> {
+    terms: Terms,
+    options: Options,
+) -> Result<(Job, Report)> {
     context.host.refuse_unusable()?;
     // Without a store there is nothing to compare with: an empty one that goes away says the same.
     let scratch = std::env::temp_dir().join(format!("ingather-dry-run-{}", std::process::id()));
@@ -31,21 +32,21 @@ pub(super) fn count_only(
             (Store::open(&Target::Sqlite(scratch.join("store.db")))?.reader().clone(), true)
         }
     };
-    let report = report(context, reader.clone(), wanted, request);
+    let report = report(context, reader.clone(), wanted, options);
     if made {
         // What stays behind is an empty store in the folder for temporary files.
         let _ = std::fs::remove_dir_all(&scratch);
     }
     let report = report?;
-    wanted.refuse_keeping_out(&reader, &report, request.guard_off)?;
-    Ok(Synced::of(&pretended(wanted), report))
+    wanted.refuse_keeping_out(&reader, &report, terms.guard_off)?;
+    Ok((pretended(wanted), report))
 }
 
 pub(super) fn report(
     context: &Context<'_>,
     reader: Reader,
     wanted: &Wanted,
-    request: &SyncSource,
+    options: Options,
 ) -> Result<Report> {
     let job = pretended(wanted);
     let engine = context.engine(reader, None, &journals(&job.definition));
@@ -55,7 +56,7 @@ pub(super) fn report(
     }
     let progress = Arc::new(Progress::default());
     let _watch = context.host.watch(progress.clone());
-    Ok(engine.run(&job, options(request, Mode::DryRun), progress)?)
+    Ok(engine.run(&job, Options { mode: Mode::DryRun, ..options }, progress)?)
 }
 
 /// The job as it is wanted, stored or not.

@@ -1,19 +1,11 @@
 //! One run of a job, to its end: the job is found by its source or made, changed where that was asked for, and run.
 
-mod differences;
-mod dry_run;
-mod wanted;
-
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ingather_engine::inspect::overlaps::{self, Overlap};
 use ingather_engine::progress::Progress;
-use ingather_engine::{Mode, Options, Report, outputs};
+use ingather_engine::{Mode, Options, Report};
 use ingather_model::job::{ContentBy, RunKind};
-use ingather_model::names;
 use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::Scope;
 use ingather_store::jobs::Job;
@@ -21,9 +13,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::wanted::Wanted;
-use crate::connections;
-use crate::context::{Caller, Context, journals};
+use crate::context::{Caller, Context, Places, journals};
+use crate::jobs::definition::asked;
+use crate::jobs::definition::differences::differences;
+use crate::jobs::definition::dry_run;
+use crate::jobs::definition::wanted::{Terms, Wanted};
 use crate::jobs::{KeepWord, Resends, resends};
 use crate::operation::schema;
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Words};
@@ -57,12 +51,14 @@ pub static SYNC: Streaming<SyncSource, Changing, Synced> = Streaming {
         role: Role::Admin,
         effect: Effect::Changes,
         rest: Rest::Not(
-            "a call that lasts as long as a run: a service makes, changes and starts jobs by calls of their own",
+            "a call that lasts as long as a run: a client asks for `jobs.define` and `jobs.start`, and looks at `jobs.show` until it has ended",
         ),
         words: Words::Are("sync"),
         tool: false,
         problems: &[
             Code::Differs,
+            Code::Outdated,
+            Code::OutsideRoots,
             Code::WholeMachine,
             Code::Settings,
             Code::NoSuchOutput,
@@ -316,11 +312,11 @@ impl Synced {
 
 fn sync(
     context: &Context<'_>,
-    _: &Caller<'_>,
+    caller: &Caller<'_>,
     request: SyncSource,
     each: &mut dyn FnMut(Changing),
 ) -> Result<Synced> {
-    run_job(context, Of::Any, request, each)
+    run_job(context, caller.places, Of::Any, request, each)
 }
 
 /// Which jobs a run may be of.
@@ -342,64 +338,42 @@ impl Of {
     }
 }
 
-/// Does it; whoever asks may.
+/// Does it; whoever asks may. `places` are those that whoever asks may name.
 pub(super) fn run_job(
     context: &Context<'_>,
+    places: Places<'_>,
     of: Of,
     request: SyncSource,
     each: &mut dyn FnMut(Changing),
 ) -> Result<Synced> {
-    let bytes = names::unescape(&request.root).map_err(Problem::usage)?;
-    let root = PathBuf::from(OsStr::from_bytes(&bytes));
-    connections::refuse_inside(context.host.data(), &root)?;
     let reader = match request.dry_run {
         true => context.host.reader()?,
-        false => context.host.reader_up_to_date(&format!("sync of {}", root.display()))?,
+        false => context.host.reader_up_to_date(&format!("sync of {}", request.root))?,
     };
-    let wanted = wanted::find(&context.registry, reader.as_ref(), &request)?;
+    let wanted = asked::find(&context.registry, reader.as_ref(), &request)?;
     of.admits(&wanted)?;
     wanted.check_outputs(context)?;
-    let changes = differences::differences(&context.registry, &wanted);
+    let changes = differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {
-        return Err(Problem::new(
-            Code::Differs,
-            format!(
-                "job {} is stored with other settings: {}; add --update to change it, or leave the flags out",
-                wanted.definition.name,
-                changes.join("; ")
-            ),
-        ));
+        return Err(differs(&wanted, &changes));
     }
-    if wanted.stored.is_none() {
-        wanted::refuse_name(&wanted.definition.name)?;
-        refuse_machine(&request, &root)?;
-    }
-    wanted.check(context)?;
-    if let Some(reader) = &reader {
-        wanted.refuse_leaving(reader, request.guard_off)?;
-    }
+    let terms = Terms { guard_off: request.guard_off, whole_machine: request.whole_machine };
+    wanted.check_all(context, places, reader.as_ref(), terms)?;
     if request.dry_run {
-        return dry_run::count_only(context, reader, &wanted, &request);
+        let (job, report) = dry_run::count_only(context, reader, &wanted, terms, options(&request))?;
+        return Ok(Synced::of(&job, report));
     }
     let writing = context.host.write(&format!("sync of {}", wanted.root))?;
-    let reader = writing.store.reader().clone();
     let advises = !changes.is_empty() && request.advise;
-    if advises || (wanted.may_keep_out() && !request.guard_off) {
-        let report = dry_run::report(context, reader.clone(), &wanted, &request)?;
-        wanted.refuse_keeping_out(&reader, &report, request.guard_off)?;
-        if advises {
-            each(Changing { job: wanted.definition.name.clone(), changes, leads_to: report.counts });
-        }
+    let leads_to = wanted.prepare(context, &writing, terms, advises.then(|| options(&request)))?;
+    if let Some(leads_to) = leads_to.filter(|_| advises) {
+        each(Changing { job: wanted.definition.name.clone(), changes, leads_to });
     }
-    let before = wanted.stored.as_ref().map_or(&[][..], |job| &job.definition.outputs);
-    for name in wanted.definition.outputs.iter().filter(|name| !before.contains(name)) {
-        outputs::try_open(&writing.store, &context.registry, context.host.data(), name)?;
-    }
-    let job = wanted.store(&writing.store, context.now())?;
-    let engine = context.engine(reader, Some(&writing), &journals(&job.definition));
+    let job = wanted.store(&writing, context.now())?;
+    let engine = context.engine(writing.store.reader().clone(), Some(&writing), &journals(&job.definition));
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
-    let report = engine.run(&job, options(&request, Mode::Write), progress);
+    let report = engine.run(&job, options(&request), progress);
     drop(watch);
     let mut synced = Synced::of(&job, report?);
     if request.advise {
@@ -410,26 +384,27 @@ pub(super) fn run_job(
     Ok(synced)
 }
 
-fn options(request: &SyncSource, mode: Mode) -> Options {
+/// A stored job is changed only where that was asked for.
+pub(super) fn differs(wanted: &Wanted, changes: &[String]) -> Problem {
+    Problem::new(
+        Code::Differs,
+        format!(
+            "job {} is stored with other settings: {}; add --update to change it, or leave the flags out",
+            wanted.definition.name,
+            changes.join("; ")
+        ),
+    )
+}
+
+fn options(request: &SyncSource) -> Options {
     let kind = if request.minimal { RunKind::Minimal } else { RunKind::Full };
     Options {
         kind,
-        mode,
+        mode: Mode::Write,
         guard_off: request.guard_off,
         accepts_devices: request.accepts_devices,
         rereads: request.rereads,
     }
-}
-
-/// A new job for the whole machine is hardly ever meant: whoever asks has to say so.
-fn refuse_machine(request: &SyncSource, root: &Path) -> Result<()> {
-    if root != Path::new("/") || request.whole_machine {
-        return Ok(());
-    }
-    Err(Problem::new(
-        Code::WholeMachine,
-        "the source is /, everything on this machine; name the folders that are wanted, or add --whole-machine",
-    ))
 }
 
 /// The sentence for documents that two jobs send in different forms: what is found is what the last one sent, and a person has

@@ -1,0 +1,111 @@
+//! `ingather sync --server`: the service makes or changes the job and runs it; this program waits and says what came of it.
+
+use std::time::Duration;
+
+use ingather_model::job::RunKind;
+use ingather_operations::jobs::sync::{Blind, SyncSource, Synced, SyncedLine, Unread};
+use ingather_operations::jobs::{self, DefineJob, Run, ShowJob, ShownJob, StartJob};
+
+use crate::exit::{Failure, Result};
+use crate::wiring::{Program, caller};
+use crate::{interrupt, show};
+
+/// How long to wait before the service is asked again whether the run has ended: twice as long each time.
+const WAITS_MS: (u64, u64) = (50, 1_000);
+
+pub(super) fn run(program: &Program<'_>, request: SyncSource) -> Result<Synced> {
+    if request.dry_run {
+        return Err(Failure::usage(
+            "a service counts what a change leads to with `ingather apply --dry-run`; or leave --server out: --dry-run writes nothing and \
+             works beside a service",
+        ));
+    }
+    let (context, caller) = (program.context(), caller());
+    let mut start = StartJob {
+        job: String::new(),
+        mode: if request.minimal { RunKind::Minimal } else { RunKind::Full },
+        guard_off: request.guard_off,
+        accepts_devices: request.accepts_devices,
+        rereads: request.rereads,
+    };
+    let defined = jobs::DEFINE.call(&context, &caller, DefineJob::of(request))?;
+    if !defined.changes.is_empty() && !program.global.quiet {
+        show::stderr(&format!("job {} changes: {}", defined.job, defined.changes.join("; ")));
+    }
+    let look = || jobs::SHOW.call(&context, &caller, ShowJob { job: defined.job.clone() });
+    let before = look()?.job.run.map_or(0, |run| run.run);
+    start.job.clone_from(&defined.job);
+    jobs::START.call(&context, &caller, start)?;
+    let (tell, told) = std::sync::mpsc::channel();
+    interrupt::when_stopped(move || {
+        // Nobody listens any more once the run has ended.
+        let _ = tell.send(());
+    });
+    let mut wait = WAITS_MS.0;
+    loop {
+        if told.recv_timeout(Duration::from_millis(wait)).is_ok() {
+            show::stderr(&format!("the run goes on; `ingather job abort {}` stops it", defined.job));
+            return Err(Failure::stopped());
+        }
+        let shown = look()?;
+        if !shown.works {
+            return ended(before, shown);
+        }
+        wait = (wait * 2).min(WAITS_MS.1);
+    }
+}
+
+/// What became of the run behind run `before`.
+fn ended(before: i64, shown: ShownJob) -> Result<Synced> {
+    let ShownJob { job, blind, .. } = shown;
+    let Some(Run { run, counts: b, started_at, ended_at: Some(ended_at), error, .. }) =
+        job.run.filter(|run| run.run > before)
+    else {
+        let sentence = format!(
+            "the run of job {} could not begin, or was cut off; the log of the service says why",
+            job.job
+        );
+        return Err(Failure::unable(sentence));
+    };
+    let unread: Vec<Unread> = blind
+        .into_iter()
+        .map(|spot| Unread {
+            is_root: spot.scope == "/",
+            scope: spot.scope,
+            cause: spot.cause,
+            message: spot.message,
+        })
+        .collect();
+    let line = SyncedLine {
+        job: job.job,
+        run: Some(run),
+        seen: b.seen(),
+        added: b.added,
+        updated: b.updated,
+        access: b.access,
+        unchanged: b.unchanged,
+        skipped: b.skipped,
+        failed: b.failed,
+        waiting: b.waiting,
+        deleted: b.deleted,
+        kept: b.kept,
+        held: b.held,
+        blind: unread
+            .iter()
+            .map(|spot| Blind { scope: spot.scope.clone(), cause: spot.cause.clone() })
+            .collect(),
+        seconds: (ended_at - started_at) as f64 / 1000.0,
+        partial: b.partial,
+    };
+    Ok(Synced {
+        line,
+        root: job.root,
+        outputs: job.outputs,
+        stopped: false,
+        error,
+        unread,
+        notes: Vec::new(),
+        resends: Vec::new(),
+        overlaps: Vec::new(),
+    })
+}

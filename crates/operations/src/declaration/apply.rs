@@ -1,0 +1,268 @@
+//! Jobs made and changed as a declaration says: counted first, then all of them stored, or none (design 4.12, 4.21).
+
+use std::collections::BTreeSet;
+
+use ingather_model::run_counts::RunCounts;
+use ingather_store::Reader;
+use ingather_store::connections;
+use ingather_store::connections::Role as ConnectionRole;
+use ingather_store::jobs as stored;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Declaration, DeclaredConnection, VERSION};
+use crate::connections::FILES;
+use crate::context::{Caller, Context};
+use crate::jobs::define::claim;
+use crate::jobs::definition::differences::differences;
+use crate::jobs::definition::dry_run;
+use crate::jobs::definition::wanted::{Terms, Wanted, store_all};
+use crate::operation::schema;
+use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::problem::{Code, Problem, Result};
+use crate::secrets;
+
+const ASKED: &str = r#"{"declaration": {"version": 1, "repositories": {}, "outputs": {}, "jobs": [{"name": "share",
+    "repository": "files", "source": {"root": "/srv/share"}, "compare_content": false}]}, "dry_run": true}"#;
+const PLANNED: &str = r#"{"applied": false, "plan": "5e88a1f0c3d2b4a69788", "jobs": [{"job": "share", "change": "changes",
+    "changes": ["exclude: none → drafts"], "leads_to": {"added": 0, "updated": 0, "access": 0, "unchanged": 1190,
+    "skipped": 0, "failed": 0, "waiting": 0, "deleted": 10, "kept": 0, "held": 0, "partial": 0}}]}"#;
+const APPLIED: &str = r#"{"applied": true, "jobs": [{"job": "share", "change": "changes",
+    "changes": ["exclude: none → drafts"]}]}"#;
+
+/// Makes and changes jobs as a declaration says.
+pub static APPLY: Answering<ApplyDeclaration, Applied> = Answering {
+    operation: Operation {
+        name: "declaration.apply",
+        summary: "Makes and changes jobs as a declaration says, all of them or none; jobs that it does not name stay.",
+        request: Shape::of::<ApplyDeclaration>("ApplyDeclaration", &[ASKED]),
+        item: None,
+        answer: Shape::of::<Applied>("Applied", &[PLANNED, APPLIED]),
+        role: Role::Admin,
+        effect: Effect::Changes,
+        rest: Rest::At(Verb::Post, "/declaration"),
+        words: Words::Are("apply"),
+        tool: false,
+        problems: &[
+            Code::Outdated,
+            Code::OutsideRoots,
+            Code::WholeMachine,
+            Code::Settings,
+            Code::NoSuchOutput,
+            Code::NoSuchConnector,
+            Code::Definition,
+            Code::Source,
+            Code::Deleting,
+            Code::Output,
+            Code::Connector,
+            Code::IndexOlder,
+        ],
+    },
+    run: apply,
+};
+
+/// Asks to make and change jobs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplyDeclaration {
+    /// What is wanted.
+    pub declaration: Declaration,
+    /// Count what it would change and what the next runs would do, and write nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// The plan that a dry run named: refused when it would be another one now.
+    #[serde(default)]
+    pub plan: Option<String>,
+    /// What changed definitions take out of outputs is not held.
+    #[serde(default)]
+    pub guard_off: bool,
+    /// A source is meant to be everything on this machine.
+    #[serde(default)]
+    pub whole_machine: bool,
+}
+
+/// What changes, or has changed.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Applied {
+    /// It is stored; false for what was only counted.
+    pub applied: bool,
+    /// Name of the plan, where it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// The jobs of the declaration, in its order.
+    pub jobs: Vec<JobChange>,
+}
+
+/// What becomes of one job.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct JobChange {
+    /// Its name.
+    pub job: String,
+    /// Whether it is made, changed, or as it was.
+    pub change: JobChangeKind,
+    /// What changes, a clause each.
+    pub changes: Vec<String>,
+    /// What its next run does, as far as it can be counted before; none where nothing was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::run_counts")]
+    pub leads_to: Option<RunCounts>,
+}
+
+/// Whether a job is made, changed, or as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JobChangeKind {
+    /// There is none of its name yet.
+    Made,
+    /// It is stored otherwise.
+    Changes,
+    /// It is as it is stored.
+    Stays,
+}
+
+fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) -> Result<Applied> {
+    let reader = match request.dry_run {
+        true => context.host.reader()?,
+        false => context.host.reader_up_to_date("apply of a declaration")?,
+    };
+    let terms = Terms { guard_off: request.guard_off, whole_machine: request.whole_machine };
+    let wanted = wanted(context, reader.as_ref(), request.declaration)?;
+    let mut jobs: Vec<JobChange> = wanted.iter().map(|one| change(context, one)).collect();
+    for one in &wanted {
+        one.check_outputs(context)
+            .and_then(|()| one.check_all(context, caller.places, reader.as_ref(), terms))
+            .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;
+    }
+    let counted = request.dry_run || request.plan.is_some();
+    let plan = if counted { Some(count(context, reader.as_ref(), &wanted, terms, &mut jobs)?) } else { None };
+    if let (Some(asked), Some(plan)) = (&request.plan, &plan)
+        && asked != plan
+    {
+        return Err(Problem::new(
+            Code::Outdated,
+            format!(
+                "plan {asked} is not what would be done now, which is {plan}; look at it again with a dry run"
+            ),
+        ));
+    }
+    if !request.dry_run {
+        store(context, &wanted, terms)?;
+    }
+    Ok(Applied { applied: !request.dry_run, plan, jobs })
+}
+
+/// The jobs of a declaration as they are stored and wanted; each name once.
+fn wanted(context: &Context<'_>, reader: Option<&Reader>, declaration: Declaration) -> Result<Vec<Wanted>> {
+    if declaration.version != VERSION {
+        let sentence =
+            format!("the declaration is of version {}; this program takes {VERSION}", declaration.version);
+        return Err(Problem::new(Code::Definition, sentence));
+    }
+    check_connections(context, reader, &declaration)?;
+    let mut names = BTreeSet::new();
+    let mut wanted = Vec::with_capacity(declaration.jobs.len());
+    for job in declaration.jobs {
+        if !names.insert(job.name.clone()) {
+            let sentence = format!("job {} is declared twice; a job has one declaration", job.name);
+            return Err(Problem::new(Code::Definition, sentence));
+        }
+        let stored = match reader {
+            Some(reader) => reader.read(|sql| stored::by_name(sql, &job.name))?,
+            None => None,
+        };
+        wanted.push(job.wanted(&context.registry, stored)?);
+    }
+    Ok(wanted)
+}
+
+/// Refuses connections that are not as they are: this version makes those that jobs need, and changes none.
+fn check_connections(
+    context: &Context<'_>,
+    reader: Option<&Reader>,
+    declaration: &Declaration,
+) -> Result<()> {
+    let stored = reader.map(|reader| reader.read(connections::list)).transpose()?.unwrap_or_default();
+    let known = |role: ConnectionRole, name: &str| -> Option<DeclaredConnection> {
+        let found = stored.iter().find(|one| one.role == role && one.name == name);
+        if let Some(one) = found {
+            let group = (!one.group.is_default()).then(|| one.group.name().to_owned());
+            let settings = secrets::hidden(&context.registry, role, &one.kind, one.settings.clone());
+            return Some(DeclaredConnection { kind: one.kind.clone(), settings, group });
+        }
+        let (kind, settings) = match role {
+            ConnectionRole::Repository => (name == FILES.1).then(|| (FILES.0, json!({})))?,
+            ConnectionRole::Output => ingather_engine::outputs::builtin(&context.registry, name).ok()?,
+        };
+        Some(DeclaredConnection { kind: kind.to_owned(), settings, group: None })
+    };
+    let repositories = declaration.repositories.iter().map(|one| (ConnectionRole::Repository, one));
+    let outputs = declaration.outputs.iter().map(|one| (ConnectionRole::Output, one));
+    for (role, (name, declared)) in repositories.chain(outputs) {
+        let sentence = match known(role, name) {
+            Some(known) if known == *declared => continue,
+            Some(known) => format!(
+                "connection {name} is declared otherwise than it is ({}); this version changes no connections: declare it so, or leave \
+                 it out",
+                serde_json::to_string(&known).unwrap_or_default()
+            ),
+            None => format!(
+                "there is no connection {name}, and this version makes those alone that it has built in: files, and outputs such as \
+                 index; leave it out"
+            ),
+        };
+        return Err(Problem::new(Code::Settings, sentence));
+    }
+    Ok(())
+}
+
+fn change(context: &Context<'_>, one: &Wanted) -> JobChange {
+    let kind = match (&one.stored, one.changes()) {
+        (None, _) => JobChangeKind::Made,
+        (Some(_), true) => JobChangeKind::Changes,
+        (Some(_), false) => JobChangeKind::Stays,
+    };
+    let changes = differences(&context.registry, one);
+    JobChange { job: one.definition.name.clone(), change: kind, changes, leads_to: None }
+}
+
+/// Counts what the next runs of the jobs that change do; the name of the plan, which is of definitions, what they change, and these
+/// counts.
+fn count(
+    context: &Context<'_>,
+    reader: Option<&Reader>,
+    wanted: &[Wanted],
+    terms: Terms,
+    jobs: &mut [JobChange],
+) -> Result<String> {
+    let mut plan = blake3::Hasher::new();
+    for (one, job) in wanted.iter().zip(jobs).filter(|(one, _)| one.changes()) {
+        let (_, report) = dry_run::count_only(context, reader.cloned(), one, terms, terms.options())
+            .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;
+        if let Some(error) = report.error {
+            let sentence = format!("job {}: what it leads to cannot be counted: {error}", job.job);
+            return Err(Problem::unable(sentence));
+        }
+        job.leads_to = Some(report.counts);
+        let revision = one.stored.as_ref().map(|stored| (stored.id.0, stored.revision));
+        let text = serde_json::to_string(&(&one.definition, revision, report.counts)).unwrap_or_default();
+        plan.update(&(text.len() as u64).to_le_bytes());
+        plan.update(text.as_bytes());
+    }
+    Ok(plan.finalize().to_hex()[..20].to_owned())
+}
+
+fn store(context: &Context<'_>, wanted: &[Wanted], terms: Terms) -> Result<()> {
+    let changing: Vec<&Wanted> = wanted.iter().filter(|one| one.changes()).collect();
+    if changing.is_empty() {
+        return Ok(());
+    }
+    // No run of any of them begins until all are stored.
+    let _claims = changing.iter().map(|one| claim(context, one)).collect::<Result<Vec<_>>>()?;
+    let writing = context.host.write("apply of a declaration")?;
+    for one in &changing {
+        one.prepare(context, &writing, terms, None)
+            .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;
+    }
+    store_all(&writing, &changing, context.now()).map(drop)
+}

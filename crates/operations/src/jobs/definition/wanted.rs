@@ -1,0 +1,322 @@
+//! A job as it is stored and as it is wanted: found or new, refused or stored.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use ingather_engine::jobs::check_pipeline;
+use ingather_engine::{Mode, Options, Report, outputs};
+use ingather_model::fault::Fault;
+use ingather_model::job::{Definition, RunKind};
+use ingather_model::names;
+use ingather_model::run_counts::{RunCounts, counted, number};
+use ingather_store::connections::{self, Role};
+use ingather_store::jobs::{self, Job};
+use ingather_store::{Durability, Reader, deliveries, documents};
+
+use super::dry_run;
+use crate::connections::{FILES, files, refuse_inside};
+use crate::context::{Context, Places, Writing, journals};
+use crate::jobs::schedule;
+use crate::problem::{Code, Problem, Result};
+
+/// Characters of a job's name.
+pub(super) const NAME_MAX: usize = 64;
+/// Deliveries that are counted at once.
+const HELD_PAGE: usize = 10_000;
+
+/// A job, as it is stored and as it is wanted.
+pub(crate) struct Wanted {
+    pub(crate) stored: Option<Job>,
+    pub(crate) definition: Definition,
+    pub(crate) root: String,
+}
+
+/// What a person said beside a definition.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Terms {
+    /// What the definition takes out of outputs is not held.
+    pub(crate) guard_off: bool,
+    /// The source is meant to be everything on this machine.
+    pub(crate) whole_machine: bool,
+}
+
+impl Terms {
+    /// A run by these terms that takes the source as it is.
+    pub(crate) fn options(self) -> Options {
+        Options {
+            kind: RunKind::Full,
+            mode: Mode::Write,
+            guard_off: self.guard_off,
+            accepts_devices: false,
+            rereads: false,
+        }
+    }
+}
+
+pub(super) fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || "._-".contains(c)
+}
+
+/// Refuses names that nobody can type, or that look like something else; jobs that are stored keep theirs.
+fn refuse_name(name: &str) -> Result<()> {
+    let short = name.chars().count() <= NAME_MAX;
+    if short
+        && !name.is_empty()
+        && !name.starts_with(['.', '-'])
+        && name.chars().all(|c| is_of_name(c) || c == ' ')
+    {
+        return Ok(());
+    }
+    Err(Problem::usage(format!(
+        "{:?} is not a valid name for a job; use letters, digits, spaces, `_`, and `.` or `-` but not at the beginning, at most {NAME_MAX} characters",
+        name.chars().take(NAME_MAX).collect::<String>()
+    )))
+}
+
+/// The path of a source, of its name.
+fn path_of(root: &str) -> Result<PathBuf> {
+    let bytes = names::unescape(root).map_err(Problem::usage)?;
+    Ok(PathBuf::from(OsStr::from_bytes(&bytes)))
+}
+
+/// A new job for the whole machine is hardly ever meant: whoever asks has to say so.
+fn refuse_machine(root: &Path, is_meant: bool) -> Result<()> {
+    if root != Path::new("/") || is_meant {
+        return Ok(());
+    }
+    Err(Problem::new(
+        Code::WholeMachine,
+        "the source is /, everything on this machine; name the folders that are wanted, or add --whole-machine",
+    ))
+}
+
+/// One source has one name: that which no link is part of.
+fn refuse_links(root: &Path) -> Result<()> {
+    match std::fs::canonicalize(root) {
+        Ok(canonical) if canonical != root => Err(Problem::usage(format!(
+            "{} is {}; name the source so",
+            root.display(),
+            names::escape(canonical.as_os_str().as_bytes())
+        ))),
+        // Whether it is there is asked last.
+        _ => Ok(()),
+    }
+}
+
+impl Wanted {
+    /// Refuses what cannot be stored, before anything is made; [`Wanted::check_outputs`] comes first.
+    pub(crate) fn check_all(
+        &self,
+        context: &Context<'_>,
+        places: Places<'_>,
+        reader: Option<&Reader>,
+        terms: Terms,
+    ) -> Result<()> {
+        let root = path_of(&self.root)?;
+        refuse_inside(context.host.data(), &root)?;
+        if self.stored.is_none() {
+            refuse_name(&self.definition.name)?;
+            refuse_machine(&root, terms.whole_machine)?;
+            refuse_links(&root)?;
+            places.refuse_elsewhere(&root)?;
+        }
+        let known = self.stored.as_ref().map(|job| journals(&job.definition)).unwrap_or_default();
+        for file in journals(&self.definition).iter().filter(|file| !known.contains(file)) {
+            places.refuse_elsewhere(Path::new(file))?;
+        }
+        self.check(context)?;
+        reader.map_or(Ok(()), |reader| self.refuse_leaving(reader, terms.guard_off))
+    }
+
+    /// Refuses outputs that there cannot be: nobody has to change a job before that is said.
+    pub(crate) fn check_outputs(&self, context: &Context<'_>) -> Result<()> {
+        let kind = |name: &String| outputs::builtin(&context.registry, name).map(|_| ());
+        Ok(self.definition.outputs.iter().try_for_each(kind)?)
+    }
+
+    /// Refuses settings that cannot work, and a new source that cannot be read, before anything is made.
+    fn check(&self, context: &Context<'_>) -> Result<()> {
+        let kind = context
+            .registry
+            .repository(FILES.0)
+            .ok_or_else(|| Problem::unable("this program was built without the filesystem connector"))?;
+        let host = ingather_contract::repository::HostContext { own: Vec::new(), threads: 1 };
+        let repository = (kind.open)(&self.definition.source, &host)
+            .map_err(|fault| Problem::new(Code::Settings, fault.to_string()))?;
+        if self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition) {
+            check_pipeline(&self.definition, &context.registry)?;
+        }
+        let before = self.stored.as_ref().and_then(|stored| stored.definition.schedule.as_ref());
+        if let Some(schedule) = self.definition.schedule.as_ref().filter(|new| before != Some(*new)) {
+            schedule::check(schedule, context.now()).map_err(|why| Problem::new(Code::Definition, why))?;
+        }
+        if self.stored.is_some() {
+            return Ok(());
+        }
+        repository.check(&context.call()).map(drop).map_err(|fault| match fault {
+            Fault::Gone => {
+                Problem::new(Code::Source, format!("{} does not exist; nothing was changed", self.root))
+            }
+            // Too few file handles, a disk that fails: nobody wrote anything wrong.
+            fault @ Fault::Passing { .. } => Problem::unable(format!("{fault}; nothing was changed")),
+            fault => Problem::new(Code::Source, format!("{fault}; nothing was changed")),
+        })
+    }
+
+    /// Refuses to leave an output that holds much of the job, unless the guard is off: nothing could hold these removals, which
+    /// are not those of single documents.
+    fn refuse_leaving(&self, reader: &Reader, guard_off: bool) -> Result<()> {
+        let Some(stored) = self.stored.as_ref().filter(|_| !guard_off) else { return Ok(()) };
+        let known = reader.read(|sql| documents::total(sql, stored.id))?;
+        for name in stored.definition.outputs.iter().filter(|name| !self.definition.outputs.contains(name)) {
+            let Some(connection) = reader.read(|sql| connections::find(sql, Role::Output, name))? else {
+                continue;
+            };
+            let (mut held, mut after) = (0, 0);
+            loop {
+                let page = reader
+                    .read(|sql| deliveries::of_output(sql, connection.id, stored.id, after, HELD_PAGE))?;
+                let Some(last) = page.last() else { break };
+                after = *last;
+                held += page.len() as u64;
+            }
+            if stored.definition.delete_guard.holds(held, known, false) {
+                return Err(Problem::usage(format!(
+                    "job {} would leave output {name}, which holds {} of its documents; name both with --to, or add \
+                     --delete-guard off",
+                    stored.name,
+                    number(held)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a change of the pipeline may let conditions keep documents from outputs that hold them.
+    fn may_keep_out(&self) -> bool {
+        let Some(stored) = &self.stored else { return false };
+        let (old, new) = (&stored.definition, &self.definition);
+        let decides = new.stages.iter().any(|stage| stage.when.is_some())
+            || new.routes.values().any(|route| route.when.is_some());
+        decides && (&old.stages, &old.routes) != (&new.stages, &new.routes)
+    }
+
+    /// Refuses conditions that would take much of the job out of outputs, unless the guard is off: what they keep out counts like what
+    /// a rule leaves out, and nothing could hold what leaves one output alone. `report` is of a run that wrote nothing.
+    pub(crate) fn refuse_keeping_out(&self, reader: &Reader, report: &Report, guard_off: bool) -> Result<()> {
+        let Some(stored) = self.stored.as_ref().filter(|_| !guard_off && self.may_keep_out()) else {
+            return Ok(());
+        };
+        let known = reader.read(|sql| documents::total(sql, stored.id))?;
+        let is_whole = report.error.is_none() && !report.stopped;
+        let unjudged = if is_whole { report.counts.waiting + report.counts.kept } else { known };
+        if self.definition.delete_guard.holds(report.kept_out, known, false) {
+            return Err(Problem::usage(format!(
+                "the conditions of the pipeline would take {} of {} of job {} out of outputs that hold them; \
+                 change the conditions, or add --delete-guard off",
+                number(report.kept_out),
+                counted(known, "document"),
+                stored.name
+            )));
+        }
+        if self.definition.delete_guard.holds(report.kept_out + unjudged, known, false) {
+            return Err(Problem::usage(format!(
+                "nobody can tell what the conditions of the pipeline would take out of outputs: {} of {} of job {} could not be looked \
+                 at; run the command again when the source can be read, or add --delete-guard off",
+                number(unjudged),
+                counted(known, "document"),
+                stored.name
+            )));
+        }
+        Ok(())
+    }
+
+    /// Whether it is to be stored otherwise than it is.
+    pub(crate) fn changes(&self) -> bool {
+        self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition)
+    }
+
+    /// Whether nothing but its schedule is to be otherwise.
+    pub(crate) fn changes_schedule_alone(&self) -> bool {
+        let with_schedule = |stored: &Job| Definition {
+            schedule: self.definition.schedule.clone(),
+            ..stored.definition.clone()
+        };
+        self.stored.as_ref().is_some_and(|stored| with_schedule(stored) == self.definition)
+    }
+
+    /// Makes ready what storing it needs: outputs that are new to it can be opened, and its conditions take nothing out of outputs
+    /// that should be held. What the next run will do, where that is to be counted, or the conditions ask for it.
+    pub(crate) fn prepare(
+        &self,
+        context: &Context<'_>,
+        writing: &Writing,
+        terms: Terms,
+        counts: Option<Options>,
+    ) -> Result<Option<RunCounts>> {
+        let mut leads_to = None;
+        if counts.is_some() || (self.may_keep_out() && !terms.guard_off) {
+            let reader = writing.store.reader();
+            let options = counts.unwrap_or_else(|| terms.options());
+            let report = dry_run::report(context, reader.clone(), self, options)?;
+            self.refuse_keeping_out(reader, &report, terms.guard_off)?;
+            leads_to = Some(report.counts);
+        }
+        let before = self.stored.as_ref().map_or(&[][..], |job| &job.definition.outputs);
+        for name in self.definition.outputs.iter().filter(|name| !before.contains(name)) {
+            outputs::try_open(&writing.store, &context.registry, context.host.data(), name)?;
+        }
+        Ok(leads_to)
+    }
+
+    /// Stores it, and answers as it is stored.
+    pub(crate) fn store(&self, writing: &Writing, now: i64) -> Result<Job> {
+        if let Some(stored) = self.stored.as_ref().filter(|_| !self.changes()) {
+            return Ok(stored.clone());
+        }
+        let stored = store_all(writing, &[self], now)?;
+        stored.into_iter().next().ok_or_else(outdated)
+    }
+}
+
+/// Stores jobs, all of them or none, and answers as they are stored.
+///
+/// # Errors
+/// `Outdated` when somebody changed one of them since it was looked at.
+pub(crate) fn store_all(writing: &Writing, wanted: &[&Wanted], now: i64) -> Result<Vec<Job>> {
+    let repository = files(&writing.store, now)?;
+    let stored = writing.store.write(Durability::Synced, |sql| {
+        writing.lease.fence(sql)?;
+        let mut stored = Vec::with_capacity(wanted.len());
+        for one in wanted {
+            let found = jobs::by_name(sql, &one.definition.name)?;
+            let is_as_seen = match (&one.stored, &found) {
+                (Some(seen), Some(found)) => (seen.id, seen.revision) == (found.id, found.revision),
+                (seen, found) => seen.is_none() && found.is_none(),
+            };
+            if !is_as_seen {
+                return Ok(None);
+            }
+            let id = match &one.stored {
+                Some(job) => {
+                    if one.changes() {
+                        jobs::define(sql, job.id, &one.definition, now)?;
+                    }
+                    job.id
+                }
+                None => jobs::add(sql, repository.id, &one.root, &one.definition, now)?,
+            };
+            stored.extend(jobs::get(sql, id)?);
+        }
+        Ok(Some(stored))
+    })?;
+    stored.ok_or_else(outdated)
+}
+
+fn outdated() -> Problem {
+    Problem::new(
+        Code::Outdated,
+        "the job was changed or deleted while this was asked; look again, then ask again",
+    )
+}
