@@ -131,6 +131,14 @@ pub(crate) enum Command {
         /// A local user: name or number
         user: String,
     },
+    /// Say for each job whether all is well, and the next command where somebody is needed
+    #[command(after_help = "Examples:\n  \
+        ingather status\n  \
+        ingather status --json | jq -r 'select(.well | not) | .needs[].says'\n\n\
+        It looks at what is stored, quickly, also while a sync or a service works; `ingather doctor` looks at sources,\n\
+        outputs and the machine as well.\n\n\
+        Exit codes: 0 all is well · 1 somebody is needed · 2 wrong use · 3 could not work")]
+    Status,
     /// Check the inventory, the outputs, the jobs and the surroundings, and say what to do
     #[command(after_help = "Examples:\n  \
         ingather doctor            look, and change nothing; also while a sync works\n  \

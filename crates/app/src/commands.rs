@@ -1,12 +1,11 @@
 //! The commands, one file each.
 
 mod api_key;
-mod apply;
 mod audit;
 mod backup;
+mod declaration;
 mod doctor;
 mod document;
-mod export;
 mod extract;
 mod job;
 mod journal;
@@ -15,6 +14,7 @@ mod pages;
 mod pipeline;
 mod search;
 mod serve;
+mod status;
 mod sync;
 mod verify;
 mod why;
@@ -58,8 +58,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Serve(serve) => serve::run(&global, &serve),
         Command::ApiKey(key) => api_key::run(&global, key),
         Command::Audit { limit } => audit::run(&global, limit),
-        Command::Export => export::run(&global),
-        Command::Apply(apply) => apply::run(&global, apply),
+        Command::Export => declaration::export::run(&global),
+        Command::Status => status::run(&global),
+        Command::Apply(apply) => declaration::apply::run(&global, apply),
         Command::Journal(Journal::Snapshot { files, output }) => {
             journal::snapshot(&global, &files, output.as_deref())
         }

@@ -441,6 +441,9 @@ impl Engine {
                         jobs::remember_credentials(sql, run.job.id, &credentials)?;
                     }
                     runs::listed(sql, run.job.id, run.number, now, &result.blind)?;
+                } else {
+                    // A root that is absent: where nobody watches the run, this alone tells of it.
+                    runs::blind(sql, run.job.id, run.number, &result.blind)?;
                 }
                 jobs::drain(sql, run.job.id, run.number)
             })?;

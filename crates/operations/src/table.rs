@@ -29,6 +29,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &access::TOKENS,
     &access::WHY,
     &verify::VERIFY,
+    &system::STATUS_OF_JOBS,
     &system::DOCTOR,
     &declaration::EXPORT,
     &declaration::APPLY,

@@ -61,8 +61,8 @@ pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: RunKind, now: i64)
     Ok(())
 }
 
-/// Notes that the listing of a run is over, with what it could not read.
-pub fn listed(sql: &mut Sql<'_>, job: JobId, number: i64, now: i64, blind: &[BlindSpot]) -> Result<()> {
+/// The scopes that a run could not read, also where it read nothing.
+pub fn blind(sql: &mut Sql<'_>, job: JobId, number: i64, blind: &[BlindSpot]) -> Result<()> {
     sql.execute(&queries::BLIND_SPOT_DROP, &[Value::Int(job.0), Value::Int(number)])?;
     for (position, spot) in blind.iter().enumerate() {
         let values = [
@@ -75,6 +75,12 @@ pub fn listed(sql: &mut Sql<'_>, job: JobId, number: i64, now: i64, blind: &[Bli
         ];
         sql.execute(&queries::BLIND_SPOT_ADD, &values)?;
     }
+    Ok(())
+}
+
+/// Notes that the listing of a run is over, with what it could not read.
+pub fn listed(sql: &mut Sql<'_>, job: JobId, number: i64, now: i64, spots: &[BlindSpot]) -> Result<()> {
+    blind(sql, job, number, spots)?;
     sql.execute(&queries::RUN_LISTED, &[Value::Int(job.0), Value::Int(number), Value::Int(now)])?;
     Ok(())
 }

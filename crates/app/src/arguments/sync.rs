@@ -13,13 +13,20 @@ use super::values;
     ingather sync ~/notes --include '*.md' --exclude drafts\n  \
     ingather sync ~/work --exclude-from ~/leave-out.txt\n  \
     ingather sync /srv/share --dry-run         count what would change, and write nothing\n  \
-    ingather sync /srv/share --to journal:changes.jsonl --name share-journal\n\n\
-    ingather sync /srv/share --update --no-exclude --size-max 20MB\n\n\
+    ingather sync /srv/share --to journal:changes.jsonl --name share-journal\n  \
+    ingather sync /srv/share --update --no-exclude --size-max 20MB\n  \
+    ingather sync --all                        every job once\n\n\
     A flag that is left out changes nothing of a job that is known; a flag that sets\n\
     something is taken back by its --no-…, such as --no-exclude. Changing a job needs --update.\n\n\
     Exit codes: 0 done · 1 documents failed or wait, folders are unreadable, removals are held ·\n\
     2 wrong use · 3 could not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
 pub(crate) struct Sync {
+    /// A folder or one file, or the name of a job
+    #[arg(required_unless_present = "all")]
+    pub(crate) source: Option<PathBuf>,
+    /// Run every job as it is stored, one after the other
+    #[arg(long, conflicts_with_all = ["source", "dry_run"])]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) job: JobSettings,
     /// A folder on another device than before was replaced, not unmounted: remove what it does not hold
@@ -47,6 +54,8 @@ pub(crate) struct Sync {
     its schedule can be changed at any time.\n\n\
     Exit codes: 0 done · 2 wrong use, or stored with other settings and no --update · 3 could not work")]
 pub(crate) struct DefineJob {
+    /// A folder or one file
+    pub(crate) source: PathBuf,
     #[command(flatten)]
     pub(crate) job: JobSettings,
 }
@@ -54,8 +63,6 @@ pub(crate) struct DefineJob {
 /// What a job is.
 #[derive(Args, Debug)]
 pub(crate) struct JobSettings {
-    /// A folder or one file
-    pub(crate) source: PathBuf,
     /// Output: index, null, journal:FILE
     #[arg(long, value_name = "OUTPUT")]
     pub(crate) to: Vec<String>,

@@ -39,7 +39,7 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
 }
 
 fn define_job(program: &Program<'_>, mut define: crate::arguments::DefineJob) -> Result<u8> {
-    let request = DefineJob::of(super::sync::definition(&mut define.job)?);
+    let request = DefineJob::of(super::sync::definition(&define.source, &mut define.job)?);
     let defined = jobs::DEFINE.call(&program.context(), &caller(), request)?;
     if program.global.json {
         show::answer(&defined);
@@ -97,8 +97,12 @@ fn state_word(state: State, works: bool) -> &'static str {
 }
 
 fn state_of(job: &jobs::Job, works: bool) -> String {
-    let state = state_word(job.state, works);
-    if job.paused { format!("{state}, paused") } else { state.to_owned() }
+    state_in_words(job.state, works, job.paused)
+}
+
+pub(super) fn state_in_words(state: State, works: bool, paused: bool) -> String {
+    let state = state_word(state, works);
+    if paused { format!("{state}, paused") } else { state.to_owned() }
 }
 
 fn outcome_of(run: &Run) -> &'static str {

@@ -1,7 +1,7 @@
 //! `ingather sync`: reads flags into a request, says what came of it.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ingather_model::names;
 use ingather_operations::jobs::sync::{self, Changing, ContentByWord, SyncSource, Synced};
@@ -10,6 +10,7 @@ use ingather_operations::pipeline::{GivenOutput, RoutedOutput};
 use ingather_operations::problem::Code;
 use serde_json::{Map, Value, json};
 
+mod all;
 mod patterns;
 mod remote;
 mod source;
@@ -24,12 +25,21 @@ use crate::wiring::{Program, caller};
 
 pub(crate) fn run(global: &Global, mut arguments: Sync) -> Result<u8> {
     let program = Program::of(global)?;
-    let request = request(global, &mut arguments)?;
-    let synced = match &global.server {
-        Some(_) => remote::run(&program, request)?,
-        None => answer(&program, request)?,
-    };
-    tell(&program, &synced)
+    match arguments.source.take() {
+        Some(source) => {
+            let request = request(&program, &source, &mut arguments)?;
+            tell(&program, &synced(&program, request)?)
+        }
+        None => all::run(&program, arguments),
+    }
+}
+
+/// One run, by this program or by a service.
+fn synced(program: &Program<'_>, request: SyncSource) -> Result<Synced> {
+    match &program.global.server {
+        Some(_) => remote::run(program, request),
+        None => answer(program, request),
+    }
 }
 
 /// Says what a run did; the exit code.
@@ -67,21 +77,25 @@ fn tell_change(changing: Changing) {
 }
 
 /// What the flags ask for; those that are left out change nothing.
-fn request(global: &Global, sync: &mut Sync) -> Result<SyncSource> {
-    Ok(SyncSource {
+fn request(program: &Program<'_>, source: &Path, sync: &mut Sync) -> Result<SyncSource> {
+    let request = SyncSource {
         accepts_devices: sync.accept_devices,
         rereads: sync.reread,
         minimal: sync.minimal,
         dry_run: sync.dry_run,
-        advise: !global.quiet,
-        ..definition(&mut sync.job)?
+        advise: !program.global.quiet,
+        ..definition(source, &mut sync.job)?
+    };
+    Ok(match all::named(program, source, &request.root)? {
+        Some(job) => SyncSource { root: job.root, name: Some(job.job), ..request },
+        None => request,
     })
 }
 
 /// What the flags say of a job.
-pub(super) fn definition(job: &mut JobSettings) -> Result<SyncSource> {
+pub(super) fn definition(source: &Path, job: &mut JobSettings) -> Result<SyncSource> {
     patterns::take_in(job)?;
-    let root = source::canonical(&job.source)?;
+    let root = source::canonical(source)?;
     let pipeline = job.pipeline.as_deref().map(super::pipeline::read).transpose()?.unwrap_or_default();
     let named = job.to.iter().map(|name| GivenOutput::Name(absolute_journal(name))).collect::<Vec<_>>();
     let routed = pipeline.outputs.map(|outputs| outputs.into_iter().map(with_absolute_journal).collect());

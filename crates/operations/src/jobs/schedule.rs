@@ -21,7 +21,7 @@ pub struct ToldSchedule {
 
 impl ToldSchedule {
     /// A schedule as it is at a time; `begun` is when the last run began.
-    pub(super) fn of(schedule: &Schedule, begun: Option<i64>, now: i64) -> ToldSchedule {
+    pub(crate) fn of(schedule: &Schedule, begun: Option<i64>, now: i64) -> ToldSchedule {
         let words = schedule.describe();
         match calendar(schedule) {
             Ok(calendar) => {

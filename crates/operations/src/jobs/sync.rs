@@ -76,7 +76,7 @@ pub static SYNC: Streaming<SyncSource, Changing, Synced> = Streaming {
 };
 
 /// Asks for a run. What is left out changes nothing of a job that is known.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyncSource {
     /// Canonical path of a folder or file, as names of documents are written: by it the job is found again.

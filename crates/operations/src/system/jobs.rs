@@ -5,6 +5,7 @@ use ingather_engine::inspect::overlaps;
 use ingather_model::job::ContentBy;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
 use ingather_model::run_counts::{RunCounts, counted};
+use ingather_store::Reader;
 use ingather_store::jobs::Job;
 use ingather_store::queue;
 use ingather_store::runs::{self, Run};
@@ -59,12 +60,7 @@ pub(super) fn of_job(
         let advice = format!("`ingather sync {} --content-by read --update` has content looked at", job.root);
         looks.push(Look::noted("content_by", format!("job {}: {what}", job.name), advice));
     }
-    let last = engine.reader.read(|sql| runs::list(sql, job.id, RUNS_MAX))?;
-    looks.push(last_run(job, &last, holder));
-    if let Some(run) = last.first() {
-        looks.extend(what_waits_for_people(engine, job, run, context.now())?);
-    }
-    looks.push(sent_again(engine, job, holder)?);
+    looks.extend(of_runs(&engine.reader, job, holder, context.now())?);
     for found in engine.reader.read(|sql| overlaps::of_job(sql, job))? {
         // Told once, with the job that is overwritten.
         if found.job == job.name {
@@ -75,6 +71,17 @@ pub(super) fn of_job(
             ));
         }
     }
+    Ok(looks)
+}
+
+/// How the last runs of a job ended, and what they left to people. `holder` is who may be at work on it, in words.
+pub(super) fn of_runs(reader: &Reader, job: &Job, holder: Option<&str>, now: i64) -> Result<Vec<Look>> {
+    let last = reader.read(|sql| runs::list(sql, job.id, RUNS_MAX))?;
+    let mut looks = vec![last_run(job, &last, holder)];
+    if let Some(run) = last.first() {
+        looks.extend(what_waits_for_people(reader, job, run, now)?);
+    }
+    looks.push(sent_again(reader, job, holder)?);
     Ok(looks)
 }
 
@@ -112,9 +119,9 @@ fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
 
 /// What no run can decide or mend: removals that are held, documents that failed, scopes that could not be read, and visits
 /// that are due while nothing works on them.
-fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run, now: i64) -> Result<Vec<Look>> {
+fn what_waits_for_people(reader: &Reader, job: &Job, run: &Run, now: i64) -> Result<Vec<Look>> {
     let name = &job.name;
-    let (failed, overdue, blind) = engine.reader.read(|sql| {
+    let (failed, overdue, blind) = reader.read(|sql| {
         let failed = queue::count_failures(sql, job.id, FailureKind::Failed)?;
         Ok((failed, queue::count_due(sql, job.id, now)?, runs::blind_spots(sql, job.id, run.number)?))
     })?;
@@ -172,8 +179,8 @@ fn what_waits_for_people(engine: &Engine, job: &Job, run: &Run, now: i64) -> Res
 }
 
 /// What an output lost, and nobody finds until it is sent again.
-fn sent_again(engine: &Engine, job: &Job, holder: Option<&str>) -> Result<Look> {
-    let waits = ingather_engine::jobs::resends(&engine.reader, job)?;
+fn sent_again(reader: &Reader, job: &Job, holder: Option<&str>) -> Result<Look> {
+    let waits = ingather_engine::jobs::resends(reader, job)?;
     Ok(match resends_in_words(job, waits) {
         // Whoever writes may be about to send it.
         Some(sentence) if holder.is_none() => {

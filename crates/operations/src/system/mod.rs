@@ -3,6 +3,9 @@
 mod jobs;
 mod machine;
 mod outputs;
+mod status;
+
+pub use status::{AskStatus, JobStatus, Need, STATUS_OF_JOBS, Status};
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -58,7 +58,7 @@ fn a_client_starts_and_stops_jobs_and_is_told_what_is_refused() {
     let made = ask(&["api-key", "create", "bob", "--role", "operator", "--json"]).exits(0);
     assert!(made.json()[0]["key"].as_str().unwrap().starts_with("ing_"));
     ask(&["job", "show", "none"]).refuses(2, &["there is no job `none`"]);
-    ask(&["sync", "root"]).refuses(2, &["no service does jobs.sync", "leave --server out"]);
+    ask(&["backup", "b.tar"]).refuses(2, &["no service does system.backup", "leave --server out"]);
     ask(&["completions", "bash"]).refuses(2, &["leave --server out"]);
     asked(&sandbox, &network, Some(&searcher), &["job", "list"]).refuses(2, &["needs the role operator"]);
     asked(&sandbox, &network, Some("ing_0_0"), &["job", "list"]).refuses(2, &["no API key of this service"]);

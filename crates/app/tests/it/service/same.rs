@@ -64,6 +64,7 @@ pub(super) const ASKED: &[Asked] = &[
         None,
         Lines::Of("answers"),
     ),
+    ("system.status", &["status"], "GET /status", None, Lines::Of("jobs")),
     ("outputs.verify", &["verify"], "POST /outputs/verify", Some("{}"), Lines::Items),
     ("system.doctor", &["doctor", "-v"], "POST /system/doctor", Some("{}"), Lines::Items),
     ("declaration.export", &["export"], "GET /declaration", None, Lines::Page),

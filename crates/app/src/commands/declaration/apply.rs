@@ -8,8 +8,8 @@ use ingather_operations::declaration::{
     APPLY, Applied, ApplyDeclaration, Declaration, JobChange, JobChangeKind,
 };
 
-use super::sync::sentence;
 use crate::arguments::{Apply, Global, STANDARD};
+use crate::commands::sync::sentence;
 use crate::exit::{self, Failure, Result};
 use crate::show;
 use crate::wiring::{Program, caller};

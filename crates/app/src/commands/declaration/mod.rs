@@ -1,0 +1,4 @@
+//! Jobs as a file: written, and made and changed by it.
+
+pub(super) mod apply;
+pub(super) mod export;

@@ -1,0 +1,171 @@
+//! Status: for each job whether all is well, and what a person should do where it is not.
+
+use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_store::jobs::{self, Job};
+use ingather_store::{Reader, documents, runs};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Look;
+use super::jobs::of_runs;
+use crate::context::{Caller, Context};
+use crate::jobs::schedule::ToldSchedule;
+use crate::operation::schema;
+use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::page;
+use crate::problem::Result;
+
+const STATUS: &str = r#"{"jobs": [{"job": "share", "well": false, "state": "resting", "paused": false,
+    "documents": 1200, "run": 7, "outcome": "done", "ended_at": 1767225600000, "next": 1767232800000, "needs": [{"check": "failed",
+    "says": "job share: 3 documents failed", "advice": "`ingather document list share --state failed` lists them"}]}],
+    "begun": true, "works": false}"#;
+
+/// Whether all is well.
+pub static STATUS_OF_JOBS: Answering<AskStatus, Status> = Answering {
+    operation: Operation {
+        name: "system.status",
+        summary: "For each job whether all is well, what a person is needed for, and the next command.",
+        request: Shape::of::<AskStatus>("AskStatus", &[r#"{"limit": 10}"#]),
+        item: None,
+        answer: Shape::of::<Status>("Status", &[STATUS]),
+        role: Role::Operator,
+        effect: Effect::Reads,
+        rest: Rest::At(Verb::Get, "/status"),
+        words: Words::Are("status"),
+        tool: true,
+        problems: &[],
+    },
+    run: status,
+};
+
+/// Asks for the status of all jobs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskStatus {
+    /// Jobs at most; a page has a bound of its own.
+    #[serde(default = "page::size")]
+    pub limit: u32,
+    /// Where to begin: `next` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+/// The status of jobs, by name; a line each where lines are wanted.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Status {
+    /// The jobs.
+    pub jobs: Vec<JobStatus>,
+    /// Whether there is an inventory at all.
+    pub begun: bool,
+    /// Whether a process may be at work: a run that is under way in the inventory may be one whose process is gone.
+    pub works: bool,
+    /// Cursor of the next page; none at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// The status of one job.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct JobStatus {
+    /// Its name.
+    pub job: String,
+    /// Nobody is needed.
+    pub well: bool,
+    /// Where it is in its life.
+    #[schemars(schema_with = "schema::state")]
+    pub state: State,
+    /// A person has paused it.
+    pub paused: bool,
+    /// Documents in its inventory.
+    pub documents: u64,
+    /// Number of its last run; none before the first.
+    pub run: Option<i64>,
+    /// How that run ended; none while it is under way, or when its process died.
+    #[schemars(schema_with = "schema::run_outcome")]
+    pub outcome: Option<RunOutcome>,
+    /// When it ended, milliseconds since 1970 UTC.
+    pub ended_at: Option<i64>,
+    /// When its schedule begins the next run; none where nothing does.
+    pub next: Option<i64>,
+    /// What a person is needed for.
+    pub needs: Vec<Need>,
+}
+
+/// What a person is needed for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Need {
+    /// Stable word, as `doctor` has it.
+    pub check: String,
+    /// What is the matter, in a sentence.
+    pub says: String,
+    /// What to do.
+    pub advice: String,
+}
+
+fn status(context: &Context<'_>, _: &Caller<'_>, request: AskStatus) -> Result<Status> {
+    let of = [STATUS_OF_JOBS.operation.name];
+    let after = page::place(&of, request.cursor.as_deref())?;
+    let Some(reader) = context.host.reader()? else {
+        return Ok(Status { jobs: Vec::new(), begun: false, works: false, next: None });
+    };
+    let mut stored = reader.read(jobs::list)?;
+    stored.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    stored.retain(|job| after.as_ref().is_none_or(|after| job.name > *after));
+    let more = stored.len() > page::length(request.limit);
+    stored.truncate(page::length(request.limit));
+    let next = stored.last().filter(|_| more).map(|last| page::cursor(&of, &last.name));
+    let jobs = stored.into_iter().map(|job| of_job(context, &reader, job)).collect::<Result<_>>()?;
+    Ok(Status { jobs, begun: true, works: context.may_work(), next })
+}
+
+fn of_job(context: &Context<'_>, reader: &Reader, job: Job) -> Result<JobStatus> {
+    // What ends or begins while the inventory is read has been at work.
+    let worked = context.works_on(job.id);
+    let (documents, last) =
+        reader.read(|sql| Ok((documents::total(sql, job.id)?, runs::list(sql, job.id, 1)?)))?;
+    let begun = last.first().map(|run| run.started_at);
+    let told =
+        job.definition.schedule.as_ref().map(|schedule| ToldSchedule::of(schedule, begun, context.now()));
+    let holder = worked.then(|| context.host.holder().unwrap_or_else(|| "another process".to_owned()));
+    let mut looks = of_runs(reader, &job, holder.as_deref(), context.now())?;
+    let works = worked || context.works_on(job.id);
+    if let Some(problem) = told.as_ref().and_then(|told| told.problem.clone()) {
+        let advice = format!("change it with `ingather job define {} --update --schedule …`", job.root);
+        looks.push(Look::bad("schedule", format!("job {}: {problem}", job.name), advice));
+    }
+    if job.state == State::Deleting {
+        looks.clear();
+        let advice = format!("`ingather job delete {}` goes on with it", job.name);
+        if !works {
+            looks.push(Look::bad(
+                "deleting",
+                format!("job {} is to be deleted, and nobody is at it", job.name),
+                advice,
+            ));
+        }
+    } else if job.paused {
+        // What waits for a run waits for the person who has paused it.
+        looks.retain(|look| look.check == "held");
+        let advice = format!("`ingather job resume {}` lets it run", job.name);
+        looks.push(Look::bad("paused", format!("job {} is paused", job.name), advice));
+    }
+    let needs: Vec<Need> = looks
+        .into_iter()
+        .filter(|look| !look.ok)
+        .map(|look| Need { check: look.check.into_owned(), says: look.says, advice: look.advice })
+        .collect();
+    let run = last.into_iter().next();
+    Ok(JobStatus {
+        well: needs.is_empty(),
+        state: job.state,
+        paused: job.paused,
+        documents,
+        run: run.as_ref().map(|run| run.number),
+        outcome: run.as_ref().and_then(|run| run.outcome),
+        ended_at: run.as_ref().and_then(|run| run.ended_at),
+        next: told.and_then(|told| told.next.first().copied()).filter(|_| !job.paused),
+        needs,
+        job: job.name,
+    })
+}
