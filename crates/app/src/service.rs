@@ -165,6 +165,12 @@ impl Running {
             lock,
             itself: itself.clone(),
         });
+        let quiet = global.quiet;
+        running.process.tells(move |sentence| {
+            if !quiet {
+                show::stderr(sentence);
+            }
+        });
         let reader = running.writing.store.reader().clone();
         let engine = running.context().engine(reader, Some(&running.writing), &[]);
         let (lost, cancel) = (running.lost.clone(), interrupt::cancel());

@@ -89,6 +89,9 @@ pub struct Options {
     pub accepts_devices: bool,
     /// Every document is read again, also where nothing tells of a change.
     pub rereads: bool,
+    /// When everything is asked to stop, and nobody has stopped this run alone, another one goes on with it by itself: a service that
+    /// ends is no decision about its runs.
+    pub goes_on: bool,
 }
 
 /// What a run did.
@@ -192,7 +195,8 @@ impl Engine {
             }
             let outcome =
                 if error.is_some() && outcome == RunOutcome::Done { RunOutcome::Failed } else { outcome };
-            let outcome = self.end(&run, outcome, error.as_deref());
+            let goes_on = options.goes_on && self.cancel.cancelled() && !work.was_stopped();
+            let outcome = self.end(&run, outcome, error.as_deref(), goes_on);
             // The first error is the one to tell.
             if ended.is_ok() {
                 outcome?;
@@ -456,7 +460,7 @@ impl Engine {
         Ok(result.blind)
     }
 
-    fn end(&self, run: &Run, outcome: RunOutcome, error: Option<&str>) -> Result<()> {
+    fn end(&self, run: &Run, outcome: RunOutcome, error: Option<&str>, goes_on: bool) -> Result<()> {
         let Some(store) = &run.store else { return Ok(()) };
         if outcome == RunOutcome::Done {
             run.wait_while_paused();
@@ -469,7 +473,7 @@ impl Engine {
             if !jobs::sweep(sql, run.job.id, run.number)? {
                 jobs::stop(sql, run.job.id, run.number)?;
             }
-            jobs::rest(sql, run.job.id, run.number, error)?;
+            jobs::rest(sql, run.job.id, run.number, error, goes_on && outcome == RunOutcome::Stopped)?;
             runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)
         })?;
         Ok(())

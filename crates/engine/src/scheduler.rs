@@ -92,8 +92,13 @@ impl Scheduler {
         let ended = last.first().and_then(|run| run.ended_at);
         // What is said to be later than now, because the clock was ahead once, would keep the job from running until then.
         let past = |at: &i64| *at <= now;
-        let at = [Some(job.scheduled_at), ended].into_iter().flatten().filter(past).max();
-        let asked = Asked { begun, at: at.unwrap_or_default() };
+        let asked_at = |run: Option<i64>| {
+            let at = [Some(job.scheduled_at), run].into_iter().flatten().filter(past).max();
+            at.unwrap_or_default()
+        };
+        let was_minimal = last.first().is_some_and(|run| run.kind == RunKind::Minimal);
+        let full_at = asked_at(if was_minimal { begun } else { ended });
+        let asked = Asked { begun, at: asked_at(ended), full_at };
         let is_open = calendar.as_ref().is_none_or(|calendar| calendar.is_open(now));
         if let Some(change) = calendar.as_ref().and_then(|calendar| calendar.next_change(asked, now)) {
             look.again = Some(look.again.map_or(change, |again| again.min(change)));
@@ -115,7 +120,10 @@ impl Scheduler {
                     ),
                 ));
             } else if is_open {
-                let kind = last.first().map_or(RunKind::Full, |run| run.kind);
+                // What goes on does so as a full run where one is due by now.
+                let due = calendar.and_then(|calendar| calendar.due(asked, now)).map(|window| window.kind);
+                let was = last.first().map_or(RunKind::Full, |run| run.kind);
+                let kind = due.filter(|kind| *kind == RunKind::Full).unwrap_or(was);
                 look.begins.push((job, kind));
             }
         } else if let Some(window) = calendar.and_then(|calendar| calendar.due(asked, now)) {

@@ -166,14 +166,20 @@ pub fn sweep(sql: &mut Sql<'_>, id: JobId, run: i64) -> Result<bool> {
     moved(sql, &queries::JOB_SWEEP, id, run)
 }
 
-/// Working or sweeping → stopping; false when refused.
+/// Starting, working or sweeping → stopping; false when refused.
 pub fn stop(sql: &mut Sql<'_>, id: JobId, run: i64) -> Result<bool> {
     moved(sql, &queries::JOB_STOP, id, run)
 }
 
-/// Ending or stopping → resting; false when refused.
-pub fn rest(sql: &mut Sql<'_>, id: JobId, run: i64, error: Option<&str>) -> Result<bool> {
-    Ok(sql.execute(&queries::JOB_REST, &[Value::Int(id.0), Value::Int(run), Value::OptText(error)])? == 1)
+/// Ending or stopping → resting; `goes_on`: stopping → starting, for another run is to go on with it; false when refused.
+pub fn rest(sql: &mut Sql<'_>, id: JobId, run: i64, error: Option<&str>, goes_on: bool) -> Result<bool> {
+    let values = [Value::Int(id.0), Value::Int(run), Value::OptText(error), Value::Int(i64::from(goes_on))];
+    Ok(sql.execute(&queries::JOB_REST, &values)? == 1)
+}
+
+/// What an interrupted run left behind, or what was to go on by itself, does so no more; false when nothing did.
+pub fn let_rest(sql: &mut Sql<'_>, id: JobId) -> Result<bool> {
+    Ok(sql.execute(&queries::JOB_LET_REST, &[Value::Int(id.0)])? == 1)
 }
 
 /// The job is to go; also from a run whose process died.

@@ -130,6 +130,7 @@ queries! {
     shared JOB_SWEEP = "job/sweep";
     shared JOB_STOP = "job/stop";
     shared JOB_REST = "job/rest";
+    shared JOB_LET_REST = "job/let_rest";
     shared JOB_DELETE = "job/delete";
     shared JOB_FORGET = "job/forget";
     shared RUN_OPEN = "run/open";

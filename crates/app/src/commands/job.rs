@@ -70,7 +70,8 @@ fn list(program: &Program<'_>) -> Result<u8> {
 fn state_word(state: State, works: bool) -> &'static str {
     match state {
         State::Resting => "idle",
-        State::Starting | State::Working | State::Sweeping | State::Ending if !works => "stopped",
+        State::Starting if !works => "waiting to go on",
+        State::Working | State::Sweeping | State::Ending if !works => "stopped",
         State::Starting | State::Working | State::Sweeping | State::Ending => "running",
         State::Stopping | State::Deleting | State::Gone => state.as_str(),
     }
@@ -185,6 +186,8 @@ fn abort(program: &Program<'_>, job: String) -> Result<u8> {
         show::answer(&aborted);
     } else if aborted.stopping {
         show::line(&format!("job {} stops", aborted.job));
+    } else if aborted.rests {
+        show::line(&format!("job {} rests: its last run does not go on by itself", aborted.job));
     } else {
         show::line(&format!("job {} is not worked on here", aborted.job));
     }

@@ -1,9 +1,11 @@
 //! What people and schedules say to a job while its run is under way.
 
 use ingather_model::ids::JobId;
-use ingather_store::{Durability, jobs};
+use ingather_store::jobs::Job;
+use ingather_store::{Durability, jobs, runs};
 
 use super::KeptLease;
+use super::under_way::Aborted;
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 
@@ -20,6 +22,29 @@ impl Engine {
     /// Asks what is under way for a job to stop at its next safe place, and nothing else; false when there is nothing.
     pub fn stop(&self, job: JobId) -> bool {
         self.process.stop(job)
+    }
+
+    /// Stops what is under way for a job as [`Engine::stop`] does. Where nothing is, a run that was interrupted or put down goes on by itself
+    /// no more.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn abort(&self, job: &Job) -> Result<Aborted> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        // While this is announced, no run begins.
+        let Ok(_announced) = self.process.announce(job, &self.cancel) else {
+            return Ok(if self.stop(job.id) { Aborted::Stopping } else { Aborted::Nothing });
+        };
+        let rests = writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            let rests = jobs::let_rest(sql, job.id)?;
+            if rests {
+                runs::interrupt(sql, job.id, writer.call.now())?;
+            }
+            Ok(rests)
+        })?;
+        Ok(if rests { Aborted::Rests } else { Aborted::Nothing })
     }
 
     /// Pauses a job, or ends the pause; whether a run of it hears of that. What a run has claimed is still visited and delivered; then it

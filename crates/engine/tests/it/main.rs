@@ -5,6 +5,7 @@
 mod crashes;
 mod explain;
 mod groups;
+mod lease;
 mod moves;
 mod owners;
 mod pause;

@@ -1,6 +1,8 @@
 //! Runs that a person or a schedule asks for, of jobs as they are stored: their beginning, and their end before its time.
 
+use ingather_engine as engine;
 use ingather_model::job::RunKind;
+use ingather_model::lifecycle::job::State;
 use ingather_store::jobs::Job as Stored;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +55,7 @@ pub static START: Answering<StartJob, Started> = Answering {
 pub static ABORT: Answering<AbortJob, Aborted> = Answering {
     operation: Operation {
         name: "jobs.abort",
-        summary: "Asks what is under way for a job to stop; what outputs have confirmed stands, and the next run goes on.",
+        summary: "Asks what is under way for a job to stop; what outputs have confirmed stands, and nothing goes on by itself.",
         request: Shape::of::<AbortJob>("AbortJob", &[r#"{"job": "share"}"#]),
         item: None,
         answer: Shape::of::<Aborted>("Aborted", &[r#"{"job": "share", "stopping": true}"#]),
@@ -111,6 +113,9 @@ pub struct Aborted {
     pub job: String,
     /// Something is under way, and stops at its next safe place.
     pub stopping: bool,
+    /// A run that was interrupted or put down was to go on by itself, and does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rests: bool,
 }
 
 fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Started> {
@@ -141,12 +146,14 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
         let sentence = format!("job {name} is paused; `ingather job resume {name}` lets it run");
         return Err(Problem::new(Code::Paused, sentence));
     }
-    drop(context.host.write("start of a run")?);
+    // Kept until the run has ended: no repair comes between this answer and its beginning.
+    let writes = context.host.write("start of a run")?;
     // From here on it can be stopped, and nobody begins another one.
     let announced = context.host.process().announce(job, &context.host.cancel())?;
     let work = move |context: &Context<'_>| {
         let ended = sync::run_job(context, Of::Stored, request, &mut |_| {});
         drop(announced);
+        drop(writes);
         match ended?.error {
             Some(error) => Err(Problem::unable(error)),
             None => Ok(()),
@@ -156,7 +163,8 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
 }
 
 fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Aborted> {
-    let job = named(&context.existing()?, &request.job)?;
+    let reader = context.existing()?;
+    let job = named(&reader, &request.job)?;
     if context.host.background().is_none()
         && let Some(holder) = context.host.holder()
     {
@@ -166,5 +174,11 @@ fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Abo
             format!("{data} is being written by {holder}; ask that process to stop the job, or end it"),
         ));
     }
-    Ok(Aborted { job: job.name, stopping: context.host.process().stop(job.id) })
+    let (mut stopping, mut rests) = (context.host.process().stop(job.id), false);
+    if !stopping && job.state != State::Resting {
+        let writing = context.host.write_beside("job abort")?;
+        let found = context.engine(reader, Some(&writing), &[]).abort(&job)?;
+        (stopping, rests) = (found == engine::Aborted::Stopping, found == engine::Aborted::Rests);
+    }
+    Ok(Aborted { job: job.name, stopping, rests })
 }

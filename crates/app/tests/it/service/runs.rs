@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use super::Service;
+use super::{Service, key};
 use crate::commands::many_files;
 use crate::sandbox::{Kept, Sandbox};
 use crate::stops::upgrade::comes;
@@ -147,6 +147,55 @@ fn a_service_that_is_killed_amid_a_run_is_followed_by_one_that_goes_on() {
         let doctor = sandbox.run(&["doctor", "--json"]);
         assert!(!doctor.out.contains("\"number\""), "{doctor:?}");
     }
+}
+
+/// A service whose run is on record, and can write nothing of what it finds until the answer's transaction ends.
+fn under_way<'s>(sandbox: &'s Sandbox, run: i64, key: &str) -> (Service<'s>, postgres::Client) {
+    let service = Service::with(sandbox, key.to_owned(), &[]);
+    let mut holder = postgres::Client::connect(sandbox.url().unwrap(), postgres::NoTls).unwrap();
+    holder.batch_execute("BEGIN; LOCK TABLE public.document IN SHARE MODE").unwrap();
+    service.ask("POST", "/api/v1/jobs/root/start").is(200);
+    assert!(comes(|| service.answer("GET", "/api/v1/jobs/root")["run"]["run"] == run));
+    (service, holder)
+}
+
+#[test]
+fn a_run_that_the_end_of_the_service_stopped_goes_on_with_the_next_one_unless_a_person_stopped_it() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    sandbox.write("b.txt", "apple");
+    let key = key(&sandbox, "test", &["admin"], None);
+    let stored = |service: &Service<'_>| {
+        let shown = service.answer("GET", "/api/v1/jobs/root");
+        (shown["state"].clone(), shown["run"]["run"].clone(), shown["run"]["outcome"].clone())
+    };
+
+    let (service, mut holder) = under_way(&sandbox, 2, &key);
+    service.answer("POST", "/api/v1/jobs/root/pause");
+    kill_process(service.pid(), Signal::TERM).unwrap();
+    holder.batch_execute("ROLLBACK").unwrap();
+    let mut service = service;
+    service.ended().exits(143);
+    let mut service = Service::with(&sandbox, key.clone(), &[]);
+    assert_eq!(stored(&service), (json!("starting"), json!(2), json!("stopped")), "it stays paused");
+    service.answer("POST", "/api/v1/jobs/root/resume");
+    service.tells("run of job root: begins by itself");
+    service.tells("run of job root: ended");
+    let shown = at_rest(&service, "root");
+    assert_eq!((&shown["run"]["outcome"], &shown["documents"]), (&json!("done"), &json!(2)));
+    service.end(Signal::TERM).exits(143);
+
+    sandbox.write("c.txt", "apple");
+    let (mut service, mut holder) = under_way(&sandbox, 4, &key);
+    service.answer("POST", "/api/v1/jobs/root/abort");
+    kill_process(service.pid(), Signal::INT).unwrap();
+    holder.batch_execute("ROLLBACK").unwrap();
+    service.ended().exits(130);
+    let service = Service::with(&sandbox, key, &[]);
+    assert_eq!(stored(&service), (json!("resting"), json!(4), json!("stopped")));
+    service.ask("POST", "/api/v1/jobs/root/start").is(200);
+    assert_eq!(at_rest(&service, "root")["run"]["run"], 5);
 }
 
 #[test]

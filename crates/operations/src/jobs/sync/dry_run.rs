@@ -55,7 +55,7 @@ pub(super) fn report(
     }
     let progress = Arc::new(Progress::default());
     let _watch = context.host.watch(progress.clone());
-    Ok(engine.run(&job, options(request, Mode::DryRun), progress)?)
+    Ok(engine.run(&job, options(request, Mode::DryRun, false), progress)?)
 }
 
 /// The job as it is wanted, stored or not.

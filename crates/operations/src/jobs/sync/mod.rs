@@ -399,7 +399,8 @@ pub(super) fn run_job(
     let engine = context.engine(reader, Some(&writing), &journals(&job.definition));
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
-    let report = engine.run(&job, options(&request, Mode::Write), progress);
+    let goes_on = context.host.background().is_some();
+    let report = engine.run(&job, options(&request, Mode::Write, goes_on), progress);
     drop(watch);
     let mut synced = Synced::of(&job, report?);
     if request.advise {
@@ -410,7 +411,8 @@ pub(super) fn run_job(
     Ok(synced)
 }
 
-fn options(request: &SyncSource, mode: Mode) -> Options {
+/// `goes_on`: a run that the end of the program stops goes on by itself; what a person waits for is theirs to begin again.
+fn options(request: &SyncSource, mode: Mode, goes_on: bool) -> Options {
     let kind = if request.minimal { RunKind::Minimal } else { RunKind::Full };
     Options {
         kind,
@@ -418,6 +420,7 @@ fn options(request: &SyncSource, mode: Mode) -> Options {
         guard_off: request.guard_off,
         accepts_devices: request.accepts_devices,
         rereads: request.rereads,
+        goes_on,
     }
 }
 
