@@ -294,7 +294,7 @@ impl Background for Running {
             // A panic is told by its hook, and is nobody else's end.
             let ended = catch_unwind(AssertUnwindSafe(|| work(&itself.context())));
             match ended {
-                Ok(Ok(())) => itself.log(&format!("{doing}: ended")),
+                Ok(Ok(did)) => itself.log(&format!("{doing}: {did}")),
                 Ok(Err(problem)) => itself.log(&format!("{doing}: {problem}")),
                 Err(_) => itself.log(&format!("{doing}: failed by a fault of this program")),
             }

@@ -160,6 +160,9 @@ impl Engine {
     /// what was confirmed stands, the next run goes on.
     pub fn run(&self, job: &Job, options: Options, progress: Arc<Progress>) -> Result<Report> {
         let started = self.clock.now();
+        // A full run does what a person wanted of the next one.
+        let rereads = options.rereads || (options.kind == RunKind::Full && job.rereads > 0);
+        let options = Options { rereads, ..options };
         let writes = options.mode == Mode::Write;
         let writer = writes.then(|| self.writing().ok()).flatten();
         let work = self.process.begin(job, "run", writer.as_ref(), &self.cancel)?;
@@ -258,6 +261,7 @@ impl Engine {
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
             rereads: options.rereads,
+            is_full: options.kind == RunKind::Full,
             dispatcher: Dispatcher::new(self.process.visitors.clone()),
             progress,
             attention,
@@ -474,6 +478,9 @@ impl Engine {
                 jobs::stop(sql, run.job.id, run.number)?;
             }
             jobs::rest(sql, run.job.id, run.number, error, goes_on && outcome == RunOutcome::Stopped)?;
+            if outcome == RunOutcome::Done && run.rereads && run.is_full {
+                jobs::reread(sql, run.job.id, run.job.rereads)?;
+            }
             runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)
         })?;
         Ok(())

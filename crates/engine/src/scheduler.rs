@@ -65,7 +65,8 @@ impl Scheduler {
             if job.state == State::Deleting {
                 continue;
             }
-            let is_interrupted = job.state != State::Resting && !is_busy(job.id);
+            let goes_on = job.state != State::Resting || job.restart.is_some();
+            let is_interrupted = goes_on && !is_busy(job.id);
             if job.definition.schedule.is_none() && !is_interrupted {
                 continue;
             }
@@ -107,6 +108,9 @@ impl Scheduler {
             look.windows.push((job.id, !is_open));
         } else if job.paused {
             // It is asked again when the pause ends.
+        } else if let Some(kind) = job.restart {
+            // A person has asked for it, whatever the schedule says.
+            look.begins.push((job, kind));
         } else if job.state != State::Resting {
             let interrupted = |run: &Run| matches!(run.outcome, None | Some(RunOutcome::Interrupted));
             if last.len() == limits::INTERRUPTIONS_MAX && last.iter().all(interrupted) {

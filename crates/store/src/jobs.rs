@@ -1,7 +1,7 @@
 //! Jobs: definitions and the moves between their states (`model::lifecycle`).
 
 use ingather_model::ids::{ConnectionId, JobId};
-use ingather_model::job::Definition;
+use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::job::State;
 
 use crate::containers;
@@ -39,6 +39,10 @@ pub struct Job {
     pub paused: bool,
     /// When it got its schedule, or was made; milliseconds since 1970 UTC.
     pub scheduled_at: i64,
+    /// The kind of the run that a person asked for with the stop of the one before.
+    pub restart: Option<RunKind>,
+    /// How often a person asked, since a full run has read everything again, that the next run trusts no version.
+    pub rereads: i64,
 }
 
 fn read(row: &Row<'_>) -> Result<Job> {
@@ -58,6 +62,8 @@ fn read(row: &Row<'_>) -> Result<Job> {
         connector: row.opt_text(10)?,
         paused: row.int(11)? != 0,
         scheduled_at: row.int(12)?,
+        restart: row.opt_word(13, RunKind::parse)?,
+        rereads: row.int(14)?,
     })
 }
 
@@ -144,6 +150,25 @@ pub fn remember_credentials(sql: &mut Sql<'_>, id: JobId, fingerprint: &str) -> 
 /// Pauses a job, or ends the pause.
 pub fn pause(sql: &mut Sql<'_>, id: JobId, paused: bool) -> Result<()> {
     sql.execute(&queries::JOB_PAUSE, &[Value::Int(id.0), Value::Int(i64::from(paused))])?;
+    Ok(())
+}
+
+/// Another run of that kind is wanted as soon as the one under way has ended, or none.
+pub fn ask_restart(sql: &mut Sql<'_>, id: JobId, kind: Option<RunKind>) -> Result<()> {
+    let values = [Value::Int(id.0), Value::OptText(kind.map(RunKind::as_str))];
+    sql.execute(&queries::JOB_RESTART, &values)?;
+    Ok(())
+}
+
+/// The next run trusts no version.
+pub fn ask_reread(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
+    sql.execute(&queries::JOB_REREAD, &[Value::Int(id.0)])?;
+    Ok(())
+}
+
+/// A run that found the demand `rereads` times has read everything again.
+pub fn reread(sql: &mut Sql<'_>, id: JobId, rereads: i64) -> Result<()> {
+    sql.execute(&queries::JOB_REREAD_DONE, &[Value::Int(id.0), Value::Int(rereads)])?;
     Ok(())
 }
 

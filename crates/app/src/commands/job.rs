@@ -6,11 +6,15 @@ use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_operations::jobs::schedule::ToldSchedule;
 use ingather_operations::jobs::{
     self, AbortJob, BlindSpot, ConfirmRemovals, DeleteJob, Deletion, DeletionCounts, HeldCause, HeldJob,
-    ListJobs, ListRuns, PauseJob, Paused, Removals, ResumeJob, Run, ShowJob, ShownJob, StartJob,
+    ListJobs, ListRuns, PauseJob, Paused, Removals, RestartJob, ResumeJob, Run, ShowJob, ShownJob, StartJob,
 };
 use ingather_operations::pipeline;
 
 use super::pages;
+
+mod again;
+mod wait;
+
 use crate::arguments::{Global, Job};
 use crate::exit::{self, Failure, Result};
 use crate::wiring::{Program, caller};
@@ -24,6 +28,9 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
         Job::Runs { job, limit } => list_runs(&program, &job, limit),
         Job::Start { job, minimal } => start(&program, job, minimal),
         Job::Abort { job } => abort(&program, job),
+        Job::Restart { job, minimal } => restart(&program, job, minimal),
+        Job::Wait { job, timeout } => wait::run(&program, &job, timeout),
+        Job::ResetSeeding { job, dry_run } => again::reset_seeding(&program, job, dry_run),
         Job::Pause { job } => {
             tell_paused(global, &jobs::PAUSE.call(&program.context(), &caller(), PauseJob { job })?)
         }
@@ -176,6 +183,22 @@ fn start(program: &Program<'_>, job: String, minimal: bool) -> Result<u8> {
         None if program.global.json => show::answer(&started),
         None if !program.global.quiet => show::stderr(&format!("a run of job {} was begun", started.job)),
         None => {}
+    }
+    Ok(exit::DONE)
+}
+
+fn restart(program: &Program<'_>, job: String, minimal: bool) -> Result<u8> {
+    let mode = if minimal { RunKind::Minimal } else { RunKind::Full };
+    let restarted = jobs::RESTART.call(&program.context(), &caller(), RestartJob { job, mode })?;
+    let name = &restarted.job;
+    match (&restarted.ended, restarted.stopping) {
+        (Some(synced), _) => return super::sync::tell(program, synced),
+        (None, _) if program.global.json => show::answer(&restarted),
+        (None, _) if program.global.quiet => {}
+        (None, true) => {
+            show::stderr(&format!("the run of job {name} stops, and another one begins when it has ended"))
+        }
+        (None, false) => show::stderr(&format!("a run of job {name} was begun")),
     }
     Ok(exit::DONE)
 }

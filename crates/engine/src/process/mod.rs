@@ -12,7 +12,7 @@ use ingather_contract::call::Cancel;
 use ingather_model::ids::JobId;
 
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
-pub use self::under_way::Aborted;
+pub use self::under_way::{Aborted, Met};
 use self::under_way::{UnderWay, Work};
 use self::visitors::Visitors;
 use crate::containers::pool::ContainerPool;

@@ -49,6 +49,17 @@ enum Kind {
     Announced,
 }
 
+/// What a restart has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Met {
+    /// A run, which stops at its next safe place; then the other one begins.
+    Run,
+    /// A run that is just about to begin, and is what was asked for.
+    Beginning,
+    /// Nothing: whoever asked begins one.
+    Nothing,
+}
+
 /// What an abort has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aborted {
@@ -135,6 +146,24 @@ impl UnderWay {
             work.cancel.cancel();
         };
         of_job.map(stop).count() > 0
+    }
+
+    /// What a restart of a job finds.
+    ///
+    /// # Errors
+    /// `Running` where something else than a run is under way.
+    pub(crate) fn meets(&self, job: &Job) -> Result<Met> {
+        let works = lock(&self.works);
+        let writes = || works.iter().filter(|work| work.job == job.id && work.kind != Kind::Reads);
+        if let Some(other) = writes().find(|work| work.doing != "run") {
+            return Err(refused(other.doing, job));
+        }
+        let is_begun = |work: &Arc<State>| lock(&work.pause).run.strong_count() > 0;
+        Ok(match writes().next() {
+            None => Met::Nothing,
+            Some(_) if writes().any(is_begun) => Met::Run,
+            Some(_) => Met::Beginning,
+        })
     }
 
     /// Pauses the run of a job that writes, or lets it go on; false when there is none.

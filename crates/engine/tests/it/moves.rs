@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ingather_model::guard::Guard;
 use ingather_model::ids::{ConnectionId, Digest, DocumentId, JobId};
-use ingather_model::job::{ContentBy, Definition, Keep};
+use ingather_model::job::{ContentBy, Definition, Keep, RunKind};
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::lifecycle::{Since, document, job, rules};
@@ -65,6 +65,12 @@ fn job_in(sql: &mut Sql<'_>, state: job::State) -> Result<JobId> {
 
 type JobStep = fn(&mut Sql<'_>, JobId, i64) -> Result<()>;
 
+/// The end of a run in place of which a person wants another one.
+fn restart(sql: &mut Sql<'_>, id: JobId, run: i64) -> Result<()> {
+    jobs::ask_restart(sql, id, Some(RunKind::Full))?;
+    jobs::rest(sql, id, run, None, false).map(drop)
+}
+
 /// What the store can do with a job, and the rows of the table that it takes in one transaction: the first way that fits.
 const JOB_STEPS: &[(JobStep, &[&[job::Event]])] = {
     use job::Event::{Begin, Delete, Drain, Forget, Interrupt, Note, PutDown, Restart, Start, Stop, Sweep};
@@ -78,6 +84,7 @@ const JOB_STEPS: &[(JobStep, &[&[job::Event]])] = {
         (|sql, id, run| jobs::stop(sql, id, run).map(drop), &[&[Stop]]),
         (|sql, id, run| jobs::rest(sql, id, run, None, false).map(drop), &[&[Note], &[PutDown, Note]]),
         (|sql, id, run| jobs::rest(sql, id, run, None, true).map(drop), &[&[Note], &[Restart]]),
+        (restart, &[&[Note, Start], &[Restart]]),
         (|sql, id, _| jobs::let_rest(sql, id).map(drop), &[&[Interrupt]]),
         (|sql, id, _| jobs::delete(sql, id), &[&[Delete], &[Interrupt, Delete]]),
         (|sql, id, _| jobs::forget(sql, id), &[&[Forget]]),
@@ -119,7 +126,7 @@ fn jobs_move_along_their_table_and_never_otherwise() {
 
 /// Moves that name a run refuse every other one.
 fn step_of_another_run(sql: &mut Sql<'_>, id: JobId, from: job::State, step: usize) -> Result<()> {
-    let named = [1, 2, 3, 4, 5];
+    let named = [1, 2, 3, 4, 5, 6];
     if !named.contains(&step) || from == job::State::Gone {
         return Ok(());
     }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::named;
 use super::sync::{self, Of, SyncSource, Synced};
 use crate::context::{Caller, Context};
+use crate::in_words;
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
@@ -58,7 +59,7 @@ pub static ABORT: Answering<AbortJob, Aborted> = Answering {
         summary: "Asks what is under way for a job to stop; what outputs have confirmed stands, and nothing goes on by itself.",
         request: Shape::of::<AbortJob>("AbortJob", &[r#"{"job": "share"}"#]),
         item: None,
-        answer: Shape::of::<Aborted>("Aborted", &[r#"{"job": "share", "stopping": true}"#]),
+        answer: Shape::of::<Aborted>("Aborted", &[r#"{"job": "share", "stopping": false, "rests": true}"#]),
         role: Role::Operator,
         effect: Effect::Changes,
         rest: Rest::At(Verb::Post, "/jobs/{job}/abort"),
@@ -81,7 +82,7 @@ pub struct StartJob {
     pub mode: RunKind,
 }
 
-fn full() -> RunKind {
+pub(super) fn full() -> RunKind {
     RunKind::Full
 }
 
@@ -121,7 +122,22 @@ pub struct Aborted {
 fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Started> {
     let job = named(&context.existing()?, &request.job)?;
     let ended = begin(context, &job, request.mode)?.map(Box::new);
-    Ok(Started { job: job.name, mode: request.mode, ended })
+    Ok(Started { mode: kind_of(&job, request.mode), job: job.name, ended })
+}
+
+/// How a run of a job looks at its source: at everything where a person wants no version trusted.
+pub(super) fn kind_of(job: &Stored, asked: RunKind) -> RunKind {
+    if job.rereads > 0 { RunKind::Full } else { asked }
+}
+
+/// Nothing is begun for a job that a person has paused.
+pub(super) fn refuse_paused(job: &Stored) -> Result<()> {
+    if !job.paused {
+        return Ok(());
+    }
+    let name = &job.name;
+    let sentence = format!("job {name} is paused; `ingather job resume {name}` lets it run");
+    Err(Problem::new(Code::Paused, sentence))
 }
 
 /// Begins a run of a job as it is stored: the one place where runs are begun that nobody waits for. What it did, where it has
@@ -133,7 +149,7 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
     let request = SyncSource {
         root: job.root.clone(),
         name: Some(job.name.clone()),
-        minimal: mode == RunKind::Minimal,
+        minimal: kind_of(job, mode) == RunKind::Minimal,
         advise: context.host.background().is_none(),
         ..SyncSource::default()
     };
@@ -141,11 +157,7 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
         return sync::run_job(context, Of::Stored, request, &mut |_| {}).map(Some);
     };
     // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
-    if job.paused {
-        let name = &job.name;
-        let sentence = format!("job {name} is paused; `ingather job resume {name}` lets it run");
-        return Err(Problem::new(Code::Paused, sentence));
-    }
+    refuse_paused(job)?;
     // Kept until the run has ended: no repair comes between this answer and its beginning.
     let writes = context.host.write("start of a run")?;
     // From here on it can be stopped, and nobody begins another one.
@@ -154,9 +166,12 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
         let ended = sync::run_job(context, Of::Stored, request, &mut |_| {});
         drop(announced);
         drop(writes);
-        match ended?.error {
-            Some(error) => Err(Problem::unable(error)),
-            None => Ok(()),
+        let synced = ended?;
+        let did = format!("{} in {:.1} s", in_words::sentence(&synced.counts()), synced.line.seconds);
+        match (synced.error, synced.stopped) {
+            (Some(error), _) => Err(Problem::unable(format!("{error} ({did})"))),
+            (None, true) => Ok(format!("stopped: {did}")),
+            (None, false) => Ok(format!("ended: {did}")),
         }
     };
     background.go(format!("run of job {}", job.name), Box::new(work)).map(|()| None)
@@ -174,11 +189,16 @@ fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Abo
             format!("{data} is being written by {holder}; ask that process to stop the job, or end it"),
         ));
     }
-    let (mut stopping, mut rests) = (context.host.process().stop(job.id), false);
-    if !stopping && job.state != State::Resting {
+    // A run that nobody wants to go on, or to be followed by another one, stops without a word on disk.
+    let mut aborted = Aborted { stopping: false, rests: false, job: job.name.clone() };
+    if job.restart.is_none() {
+        aborted.stopping = context.host.process().stop(job.id);
+    }
+    if !aborted.stopping && (job.restart.is_some() || job.state != State::Resting) {
         let writing = context.host.write_beside("job abort")?;
         let found = context.engine(reader, Some(&writing), &[]).abort(&job)?;
-        (stopping, rests) = (found == engine::Aborted::Stopping, found == engine::Aborted::Rests);
+        aborted.stopping = found == engine::Aborted::Stopping;
+        aborted.rests = found == engine::Aborted::Rests;
     }
-    Ok(Aborted { job: job.name, stopping, rests })
+    Ok(aborted)
 }

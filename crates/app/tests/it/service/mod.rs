@@ -5,6 +5,7 @@ mod client;
 mod http;
 mod keys;
 mod page;
+mod restart;
 mod roles;
 mod runs;
 mod same;

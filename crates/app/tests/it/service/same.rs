@@ -75,6 +75,8 @@ pub(super) const ASKED: &[Asked] = &[
 const CHANGES: &[&str] = &[
     "jobs.start",
     "jobs.abort",
+    "jobs.restart",
+    "jobs.reset_seeding",
     "jobs.pause",
     "jobs.resume",
     "jobs.confirm",

@@ -346,7 +346,7 @@ impl Of {
 pub(super) fn run_job(
     context: &Context<'_>,
     of: Of,
-    request: SyncSource,
+    mut request: SyncSource,
     each: &mut dyn FnMut(Changing),
 ) -> Result<Synced> {
     let bytes = names::unescape(&request.root).map_err(Problem::usage)?;
@@ -358,6 +358,9 @@ pub(super) fn run_job(
     };
     let wanted = wanted::find(&context.registry, reader.as_ref(), &request)?;
     of.admits(&wanted)?;
+    if wanted.stored.as_ref().is_some_and(|job| job.rereads > 0) {
+        request.minimal = false;
+    }
     wanted.check_outputs(context)?;
     let changes = differences::differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {
