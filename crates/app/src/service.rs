@@ -168,6 +168,12 @@ impl Running {
             roots: roots.clone(),
             itself: itself.clone(),
         });
+        let quiet = global.quiet;
+        running.process.tells(move |sentence| {
+            if !quiet {
+                show::stderr(sentence);
+            }
+        });
         let reader = running.writing.store.reader().clone();
         let engine = running.context().engine(reader, Some(&running.writing), &[]);
         let (lost, cancel) = (running.lost.clone(), interrupt::cancel());
@@ -291,7 +297,7 @@ impl Background for Running {
             // A panic is told by its hook, and is nobody else's end.
             let ended = catch_unwind(AssertUnwindSafe(|| work(&itself.context())));
             match ended {
-                Ok(Ok(())) => itself.log(&format!("{doing}: ended")),
+                Ok(Ok(did)) => itself.log(&format!("{doing}: {did}")),
                 Ok(Err(problem)) => itself.log(&format!("{doing}: {problem}")),
                 Err(_) => itself.log(&format!("{doing}: failed by a fault of this program")),
             }

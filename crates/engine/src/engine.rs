@@ -89,6 +89,9 @@ pub struct Options {
     pub accepts_devices: bool,
     /// Every document is read again, also where nothing tells of a change.
     pub rereads: bool,
+    /// When everything is asked to stop, and nobody has stopped this run alone, another one goes on with it by itself: a service that
+    /// ends is no decision about its runs.
+    pub goes_on: bool,
 }
 
 /// What a run did.
@@ -157,6 +160,9 @@ impl Engine {
     /// what was confirmed stands, the next run goes on.
     pub fn run(&self, job: &Job, options: Options, progress: Arc<Progress>) -> Result<Report> {
         let started = self.clock.now();
+        // A full run does what a person wanted of the next one.
+        let rereads = options.rereads || (options.kind == RunKind::Full && job.rereads > 0);
+        let options = Options { rereads, ..options };
         let writes = options.mode == Mode::Write;
         let writer = writes.then(|| self.writing().ok()).flatten();
         let work = self.process.begin(job, "run", writer.as_ref(), &self.cancel)?;
@@ -192,7 +198,8 @@ impl Engine {
             }
             let outcome =
                 if error.is_some() && outcome == RunOutcome::Done { RunOutcome::Failed } else { outcome };
-            let outcome = self.end(&run, outcome, error.as_deref());
+            let goes_on = options.goes_on && self.cancel.cancelled() && !work.was_stopped();
+            let outcome = self.end(&run, outcome, error.as_deref(), goes_on);
             // The first error is the one to tell.
             if ended.is_ok() {
                 outcome?;
@@ -254,6 +261,7 @@ impl Engine {
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
             rereads: options.rereads,
+            is_full: options.kind == RunKind::Full,
             dispatcher: Dispatcher::new(self.process.visitors.clone()),
             progress,
             attention,
@@ -459,7 +467,7 @@ impl Engine {
         Ok(result.blind)
     }
 
-    fn end(&self, run: &Run, outcome: RunOutcome, error: Option<&str>) -> Result<()> {
+    fn end(&self, run: &Run, outcome: RunOutcome, error: Option<&str>, goes_on: bool) -> Result<()> {
         let Some(store) = &run.store else { return Ok(()) };
         if outcome == RunOutcome::Done {
             run.wait_while_paused();
@@ -472,7 +480,10 @@ impl Engine {
             if !jobs::sweep(sql, run.job.id, run.number)? {
                 jobs::stop(sql, run.job.id, run.number)?;
             }
-            jobs::rest(sql, run.job.id, run.number, error)?;
+            jobs::rest(sql, run.job.id, run.number, error, goes_on && outcome == RunOutcome::Stopped)?;
+            if outcome == RunOutcome::Done && run.rereads && run.is_full {
+                jobs::reread(sql, run.job.id, run.job.rereads)?;
+            }
             runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)
         })?;
         Ok(())

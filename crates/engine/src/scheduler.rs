@@ -65,7 +65,8 @@ impl Scheduler {
             if job.state == State::Deleting {
                 continue;
             }
-            let is_interrupted = job.state != State::Resting && !is_busy(job.id);
+            let goes_on = job.state != State::Resting || job.restart.is_some();
+            let is_interrupted = goes_on && !is_busy(job.id);
             if job.definition.schedule.is_none() && !is_interrupted {
                 continue;
             }
@@ -92,8 +93,13 @@ impl Scheduler {
         let ended = last.first().and_then(|run| run.ended_at);
         // What is said to be later than now, because the clock was ahead once, would keep the job from running until then.
         let past = |at: &i64| *at <= now;
-        let at = [Some(job.scheduled_at), ended].into_iter().flatten().filter(past).max();
-        let asked = Asked { begun, at: at.unwrap_or_default() };
+        let asked_at = |run: Option<i64>| {
+            let at = [Some(job.scheduled_at), run].into_iter().flatten().filter(past).max();
+            at.unwrap_or_default()
+        };
+        let was_minimal = last.first().is_some_and(|run| run.kind == RunKind::Minimal);
+        let full_at = asked_at(if was_minimal { begun } else { ended });
+        let asked = Asked { begun, at: asked_at(ended), full_at };
         let is_open = calendar.as_ref().is_none_or(|calendar| calendar.is_open(now));
         if let Some(change) = calendar.as_ref().and_then(|calendar| calendar.next_change(asked, now)) {
             look.again = Some(look.again.map_or(change, |again| again.min(change)));
@@ -102,6 +108,9 @@ impl Scheduler {
             look.windows.push((job.id, !is_open));
         } else if job.paused {
             // It is asked again when the pause ends.
+        } else if let Some(kind) = job.restart {
+            // A person has asked for it, whatever the schedule says.
+            look.begins.push((job, kind));
         } else if job.state != State::Resting {
             let interrupted = |run: &Run| matches!(run.outcome, None | Some(RunOutcome::Interrupted));
             if last.len() == limits::INTERRUPTIONS_MAX && last.iter().all(interrupted) {
@@ -115,7 +124,10 @@ impl Scheduler {
                     ),
                 ));
             } else if is_open {
-                let kind = last.first().map_or(RunKind::Full, |run| run.kind);
+                // What goes on does so as a full run where one is due by now.
+                let due = calendar.and_then(|calendar| calendar.due(asked, now)).map(|window| window.kind);
+                let was = last.first().map_or(RunKind::Full, |run| run.kind);
+                let kind = due.filter(|kind| *kind == RunKind::Full).unwrap_or(was);
                 look.begins.push((job, kind));
             }
         } else if let Some(window) = calendar.and_then(|calendar| calendar.due(asked, now)) {

@@ -117,7 +117,7 @@ pub mod job {
             Stop = "stop",
             /// Everything is put down; the run is closed.
             PutDown = "put_down",
-            /// Everything is put down; the next run was asked for with the stop.
+            /// Everything is put down; the next run was asked for with the stop, or goes on when the program is back.
             Restart = "restart",
             /// The process of the run is gone: the run is closed as interrupted.
             Interrupt = "interrupt",
@@ -150,7 +150,7 @@ pub mod job {
         Move { from: &[Ending],   on: Note,      to: Resting,  by: &[Finisher],          since: Now,   why: "everybody who asked was told of the end" },
         Move { from: RUNNING,     on: Stop,      to: Stopping, by: &[Person, Worker],    since: Now,   why: "a person asked, or a fault says that the job must stop" },
         Move { from: &[Stopping], on: PutDown,   to: Ending,   by: &[Finisher],          since: Now,   why: "nothing is held and the listing has let go" },
-        Move { from: &[Stopping], on: Restart,   to: Starting, by: &[Finisher],          since: Later, why: "nothing is held, the listing has let go, and another run was asked for" },
+        Move { from: &[Stopping], on: Restart,   to: Starting, by: &[Finisher],          since: Now,   why: "nothing is held, the listing has let go, and another run goes on" },
         Move { from: UNFINISHED,  on: Interrupt, to: Resting,  by: &[Rescuer],           since: Now,   why: "its process is gone; the run is closed as interrupted, work and deliveries stand" },
         Move { from: &[Resting],  on: Delete,    to: Deleting, by: &[Person],            since: Now,   why: "a person asked" },
         Move { from: &[Deleting], on: Forget,    to: Gone,     by: &[Sweeper],           since: Now,   why: "its last document is gone" },

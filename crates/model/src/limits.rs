@@ -322,6 +322,10 @@ pub const PASSWORD_FILE_BYTES_MAX: u64 = 1 << 20;
 pub const PASSWORD_BYTES_MAX: usize = 1_024;
 /// Ids between the first and the last of some documents, for each of them, up to which what is noted of them is read as one range.
 pub const SPAN_FACTOR: i64 = 8;
+/// Looks of an abort for what is to be stopped: it may end between two of them.
+pub const ABORT_LOOKS_MAX: usize = 8;
+/// Time between two looks of a command that waits for the end of a run, milliseconds.
+pub const JOB_WAIT_LOOK_MS: u64 = 500;
 /// Runs of a job that were interrupted in a row, after which no other one begins by itself: something in it ends the program.
 pub const INTERRUPTIONS_MAX: usize = 3;
 /// Time before a run of a job begins by itself once more, milliseconds: one that fails before it is on record leaves no other trace.

@@ -113,8 +113,8 @@ pub trait Host {
     fn watch(&self, progress: Arc<Progress>) -> Box<dyn Any>;
 }
 
-/// Work that goes on after its caller was answered.
-pub type Work = Box<dyn FnOnce(&Context<'_>) -> Result<()> + Send>;
+/// Work that goes on after its caller was answered; what it did, in a sentence.
+pub type Work = Box<dyn FnOnce(&Context<'_>) -> Result<String> + Send>;
 
 /// What goes on with work after its caller was answered: a service.
 pub trait Background {

@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use ingather_model::run_counts::{RunCounts, number};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -70,4 +71,29 @@ pub fn advice(error: &std::io::Error) -> &'static str {
         ErrorKind::NotFound | ErrorKind::NotADirectory => "check the path",
         _ => "check the disk, then run the same command again",
     }
+}
+
+/// What became of the documents of a run.
+pub fn sentence(counts: &RunCounts) -> String {
+    let parts = [
+        (counts.added, "added"),
+        (counts.updated, "updated"),
+        (counts.access, "with new access"),
+        (counts.unchanged, "unchanged"),
+        (counts.skipped, "skipped"),
+        (counts.failed, "failed"),
+        (counts.waiting, "waiting"),
+        (counts.deleted, "deleted"),
+        (counts.kept, "not checked, kept"),
+        (counts.held, "held"),
+    ];
+    let told: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{} {word}", number(*n))).collect();
+    let seen = number(counts.seen());
+    let partial = match counts.partial {
+        0 => String::new(),
+        n => format!("; {} not read in full", number(n)),
+    };
+    let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
+    format!("{seen} seen{told}{partial}")
 }

@@ -19,6 +19,8 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &jobs::DELETE,
     &jobs::START,
     &jobs::ABORT,
+    &jobs::RESTART,
+    &jobs::RESET_SEEDING,
     &jobs::PAUSE,
     &jobs::RESUME,
     &documents::LIST,
@@ -43,6 +45,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
 
 /// Commands that are no operations, each with the reason.
 pub const COMMANDS_WITHOUT: &[(&str, &str)] = &[
+    ("job wait", "it asks `jobs.show` again and again, until no run is under way"),
     ("serve", "it is the way in which others ask for operations"),
     ("completions", "it is about the shell that the program is typed into"),
     ("extract-worker", "it is a part of this program, not a question"),

@@ -22,7 +22,8 @@ CREATE UNIQUE INDEX connection_name ON connection (role, name);
 CREATE TABLE job (handle BIGINT PRIMARY KEY, name TEXT NOT NULL, repository BIGINT NOT NULL, root TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('resting','starting','working','sweeping','ending','stopping','deleting')),
   run BIGINT NOT NULL, definition TEXT NOT NULL, revision BIGINT NOT NULL, reader TEXT, created_at BIGINT NOT NULL,
-  error TEXT, paused BIGINT NOT NULL DEFAULT 0, scheduled_at BIGINT NOT NULL DEFAULT 0) /*table*/;
+  error TEXT, paused BIGINT NOT NULL DEFAULT 0, scheduled_at BIGINT NOT NULL DEFAULT 0,
+  restart TEXT, rereads BIGINT NOT NULL DEFAULT 0) /*table*/;
 CREATE UNIQUE INDEX job_name ON job (name);
 CREATE INDEX job_root ON job (repository, root);
 

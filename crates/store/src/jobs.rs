@@ -1,7 +1,7 @@
 //! Jobs: definitions and the moves between their states (`model::lifecycle`).
 
 use ingather_model::ids::{ConnectionId, JobId};
-use ingather_model::job::Definition;
+use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::job::State;
 
 use crate::containers;
@@ -39,6 +39,10 @@ pub struct Job {
     pub paused: bool,
     /// When it got its schedule, or was made; milliseconds since 1970 UTC.
     pub scheduled_at: i64,
+    /// The kind of the run that a person asked for with the stop of the one before.
+    pub restart: Option<RunKind>,
+    /// How often a person asked, since a full run has read everything again, that the next run trusts no version.
+    pub rereads: i64,
 }
 
 fn read(row: &Row<'_>) -> Result<Job> {
@@ -58,6 +62,8 @@ fn read(row: &Row<'_>) -> Result<Job> {
         connector: row.opt_text(10)?,
         paused: row.int(11)? != 0,
         scheduled_at: row.int(12)?,
+        restart: row.opt_word(13, RunKind::parse)?,
+        rereads: row.int(14)?,
     })
 }
 
@@ -147,6 +153,25 @@ pub fn pause(sql: &mut Sql<'_>, id: JobId, paused: bool) -> Result<()> {
     Ok(())
 }
 
+/// Another run of that kind is wanted as soon as the one under way has ended, or none.
+pub fn ask_restart(sql: &mut Sql<'_>, id: JobId, kind: Option<RunKind>) -> Result<()> {
+    let values = [Value::Int(id.0), Value::OptText(kind.map(RunKind::as_str))];
+    sql.execute(&queries::JOB_RESTART, &values)?;
+    Ok(())
+}
+
+/// The next run trusts no version.
+pub fn ask_reread(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
+    sql.execute(&queries::JOB_REREAD, &[Value::Int(id.0)])?;
+    Ok(())
+}
+
+/// A run that found the demand `rereads` times has read everything again.
+pub fn reread(sql: &mut Sql<'_>, id: JobId, rereads: i64) -> Result<()> {
+    sql.execute(&queries::JOB_REREAD_DONE, &[Value::Int(id.0), Value::Int(rereads)])?;
+    Ok(())
+}
+
 /// Opens the next run: its number. None when the job is paused, is being deleted or is gone.
 pub fn begin(sql: &mut Sql<'_>, id: JobId) -> Result<Option<i64>> {
     sql.one(&queries::JOB_BEGIN, &[Value::Int(id.0)], |row| row.int(0))
@@ -166,14 +191,20 @@ pub fn sweep(sql: &mut Sql<'_>, id: JobId, run: i64) -> Result<bool> {
     moved(sql, &queries::JOB_SWEEP, id, run)
 }
 
-/// Working or sweeping → stopping; false when refused.
+/// Starting, working or sweeping → stopping; false when refused.
 pub fn stop(sql: &mut Sql<'_>, id: JobId, run: i64) -> Result<bool> {
     moved(sql, &queries::JOB_STOP, id, run)
 }
 
-/// Ending or stopping → resting; false when refused.
-pub fn rest(sql: &mut Sql<'_>, id: JobId, run: i64, error: Option<&str>) -> Result<bool> {
-    Ok(sql.execute(&queries::JOB_REST, &[Value::Int(id.0), Value::Int(run), Value::OptText(error)])? == 1)
+/// Ending or stopping → resting; `goes_on`: stopping → starting, for another run is to go on with it; false when refused.
+pub fn rest(sql: &mut Sql<'_>, id: JobId, run: i64, error: Option<&str>, goes_on: bool) -> Result<bool> {
+    let values = [Value::Int(id.0), Value::Int(run), Value::OptText(error), Value::Int(i64::from(goes_on))];
+    Ok(sql.execute(&queries::JOB_REST, &values)? == 1)
+}
+
+/// What an interrupted run left behind, or what was to go on by itself, does so no more; false when nothing did.
+pub fn let_rest(sql: &mut Sql<'_>, id: JobId) -> Result<bool> {
+    Ok(sql.execute(&queries::JOB_LET_REST, &[Value::Int(id.0)])? == 1)
 }
 
 /// The job is to go; also from a run whose process died.

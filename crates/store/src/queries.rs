@@ -130,6 +130,10 @@ queries! {
     shared JOB_SWEEP = "job/sweep";
     shared JOB_STOP = "job/stop";
     shared JOB_REST = "job/rest";
+    shared JOB_LET_REST = "job/let_rest";
+    shared JOB_RESTART = "job/restart";
+    shared JOB_REREAD = "job/reread";
+    shared JOB_REREAD_DONE = "job/reread_done";
     shared JOB_DELETE = "job/delete";
     shared JOB_FORGET = "job/forget";
     shared RUN_OPEN = "run/open";

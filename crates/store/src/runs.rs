@@ -51,13 +51,19 @@ fn read(row: &Row<'_>) -> Result<Run> {
 
 /// Opens a run; one that was left open is closed as interrupted, and marks of earlier runs go.
 pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: RunKind, now: i64) -> Result<()> {
-    sql.execute(&queries::RUN_INTERRUPT, &[Value::Int(job.0), Value::Int(now)])?;
+    interrupt(sql, job, now)?;
     let values = [Value::Int(job.0), Value::Int(number), Value::Text(kind.as_str()), Value::Int(now)];
     sql.execute(&queries::RUN_OPEN, &values)?;
     if !failpoint(Failpoint::InterruptedListingContinued) {
         sql.execute(&queries::LISTED_IDS_DROP, &[Value::Int(job.0), Value::Int(number)])?;
     }
     sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - limits::RUNS_KEPT)])?;
+    Ok(())
+}
+
+/// Closes a run that was left open as interrupted.
+pub fn interrupt(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<()> {
+    sql.execute(&queries::RUN_INTERRUPT, &[Value::Int(job.0), Value::Int(now)])?;
     Ok(())
 }
 

@@ -58,6 +58,47 @@ pub(crate) enum Job {
         /// Name of the job
         job: String,
     },
+    /// Stop the run of a job that is under way, and begin another one at once; at rest, begin one
+    #[command(after_help = "Examples:\n  ingather job restart share\n  \
+        ingather job restart share --minimal --server http://127.0.0.1:8420\n\n\
+        However many ask while a run is under way, one further run begins. Without a service it does what\n\
+        `ingather job start` does.\n\n\
+        Exit codes: 0 done, or begun by a service · 1 finished, and somebody is needed · 2 no such job, or\n\
+        it is paused · 3 could not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
+    Restart {
+        /// Name of the job
+        job: String,
+        /// Only what is new or changed; nothing is removed
+        #[arg(long)]
+        minimal: bool,
+    },
+    /// Wait until no run of a job is under way
+    #[command(after_help = "Examples:\n  ingather job wait share --server http://127.0.0.1:8420\n  \
+        ingather job wait share --timeout 600\n\n\
+        It asks twice a second. Without --server it sees a run once that is on record.\n\n\
+        Exit codes, of the last run: 0 done · 1 finished, and somebody is needed, or it was stopped ·\n\
+        2 no such job · 3 it is still under way when the time is over, or could not work")]
+    Wait {
+        /// Name of the job
+        job: String,
+        /// Seconds at most
+        #[arg(long, value_name = "SECONDS", default_value_t = 86_400, allow_hyphen_values = true, value_parser = values::from_one::<31_536_000>)]
+        timeout: u32,
+    },
+    /// Have the next run read every document again, whatever its version says
+    #[command(
+        after_help = "Examples:\n  ingather job reset-seeding share --dry-run\n  ingather job reset-seeding share\n\n\
+        The next run is a full one then, as `ingather sync --reread` is. A run that is under way goes on as it\n\
+        was begun. Nothing is sent again that is as it was.\n\n\
+        Exit codes: 0 done · 2 no such job, or it is being deleted · 3 could not work"
+    )]
+    ResetSeeding {
+        /// Name of the job
+        job: String,
+        /// Say what it leads to, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Pause a job: its run rests once what it has begun is delivered, and no other one begins
     #[command(after_help = "Examples:\n  ingather job pause share\n  ingather job resume share\n\n\
         A pause outlasts the program. While a service works on the data directory, the service pauses jobs:\n\

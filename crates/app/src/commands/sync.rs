@@ -16,8 +16,6 @@ mod remote;
 mod source;
 mod told;
 
-pub(super) use told::sentence;
-
 use crate::arguments::{self, Global, JobSettings, OnOff, Sync};
 use crate::exit::{Failure, Result};
 use crate::show;
@@ -73,7 +71,10 @@ fn answer(program: &Program<'_>, mut request: SyncSource) -> Result<Synced> {
 
 fn tell_change(changing: Changing) {
     show::stderr(&format!("job {} changes: {}", changing.job, changing.changes.join("; ")));
-    show::stderr(&format!("this will lead to: {}", told::sentence(&changing.leads_to)));
+    show::stderr(&format!(
+        "this will lead to: {}",
+        ingather_operations::in_words::sentence(&changing.leads_to)
+    ));
 }
 
 /// What the flags ask for; those that are left out change nothing.

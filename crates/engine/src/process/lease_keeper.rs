@@ -1,19 +1,24 @@
 //! The one thread of a process that renews its lease while anything works: visits, removals, repairs.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ingather_model::limits;
+use ingather_store::StoreCode;
 use ingather_store::turns::{self, Monitor, Thread};
 
 use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Refusal, Result};
 use ingather_store::turns::lock;
 
+/// What is told in a sentence: that the lease cannot be renewed for now, and that it can again.
+pub(crate) type Tell = Box<dyn Fn(&str) + Send + Sync>;
+
 /// Renews the lease from the first who works until the last one has ended.
 #[derive(Default)]
 pub(crate) struct LeaseKeeper {
     slot: Arc<Mutex<Slot>>,
+    pub(crate) tell: Arc<OnceLock<Tell>>,
 }
 
 #[derive(Default)]
@@ -38,7 +43,7 @@ pub(crate) struct LeaseUse {
 }
 
 impl LeaseKeeper {
-    /// One more works. `lose` is called when the lease cannot be renewed.
+    /// One more works. `lose` is called when the lease cannot be renewed as long as it lasts.
     ///
     /// # Errors
     /// What it was lost for, while others who worked under it have not ended.
@@ -58,8 +63,11 @@ impl LeaseKeeper {
                 // A process that has rested renews at its first look.
                 let renewed = slot.renewed.unwrap_or_else(|| writer.call.now());
                 let keeping = Arc::new(Keeping { renewed: Mutex::new(renewed), ..Keeping::default() });
-                let (writer, kept) = (writer.clone(), keeping.clone());
-                let thread = turns::spawn("lease".to_owned(), move || renew(&writer, &kept, lose));
+                let (writer, kept, tell) = (writer.clone(), keeping.clone(), self.tell.clone());
+                let thread = turns::spawn("lease".to_owned(), move || {
+                    let tell = |sentence: String| tell.get().iter().for_each(|tell| tell(&sentence));
+                    renew(&writer, &kept, tell, lose);
+                });
                 let thread = thread.map_err(|error| {
                     EngineError::refused(
                         Refusal::Resources,
@@ -75,8 +83,11 @@ impl LeaseKeeper {
     }
 }
 
-fn renew(writer: &Writer, keeping: &Keeping, lose: impl FnOnce(&EngineError)) {
+/// A renewal that fails for what may pass is tried again at each look, as long as what is sent meanwhile is sent in time: whoever sends later
+/// renews the lease themselves, and sends nothing where that fails.
+fn renew(writer: &Writer, keeping: &Keeping, tell: impl Fn(String), lose: impl FnOnce(&EngineError)) {
     let look = Duration::from_millis(limits::LEASE_LOOK_MS);
+    let mut fails = false;
     loop {
         if *keeping.over.wait_at_most(keeping.over.lock(), look, |over| !*over).0 {
             return;
@@ -85,11 +96,48 @@ fn renew(writer: &Writer, keeping: &Keeping, lose: impl FnOnce(&EngineError)) {
         if now - *lock(&keeping.renewed) < limits::LEASE_RENEW_MS {
             continue;
         }
-        *lock(&keeping.renewed) = now;
-        if let Err(error) = writer.extend_lease() {
-            *lock(&keeping.lost) = Some(error.clone());
-            return lose(&error);
+        match writer.extend_lease() {
+            Ok(()) => {
+                *lock(&keeping.renewed) = now;
+                if std::mem::take(&mut fails) {
+                    tell("the right to write was renewed after all; the work goes on".to_owned());
+                }
+            }
+            Err(error)
+                if may_pass(&error)
+                    && writer.lease.outlasts(writer.call.steady(), limits::LEASE_LEFT_MS_MIN) =>
+            {
+                if !std::mem::replace(&mut fails, true) {
+                    tell(format!(
+                        "the right to write could not be renewed, and is tried again for some seconds before all work ends: {error}"
+                    ));
+                }
+            }
+            Err(error) => {
+                *lock(&keeping.lost) = Some(error.clone());
+                return lose(&error);
+            }
         }
+    }
+}
+
+/// Whether a renewal may succeed after this: nobody has taken over, and it is for want of room, or of a server that answers.
+fn may_pass(error: &EngineError) -> bool {
+    let EngineError::Store(error) = error else { return false };
+    match error.code() {
+        StoreCode::Database
+        | StoreCode::Conflict
+        | StoreCode::Full
+        | StoreCode::Handles
+        | StoreCode::Away
+        | StoreCode::Stopped => true,
+        StoreCode::ReadOnly
+        | StoreCode::Damaged
+        | StoreCode::Newer
+        | StoreCode::Older
+        | StoreCode::Held
+        | StoreCode::Fenced
+        | StoreCode::Refused => false,
     }
 }
 

@@ -12,6 +12,7 @@ use ingather_contract::call::Cancel;
 use ingather_model::ids::JobId;
 
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
+pub use self::under_way::{Aborted, Met};
 use self::under_way::{UnderWay, Work};
 use self::visitors::Visitors;
 use crate::containers::pool::ContainerPool;
@@ -71,6 +72,13 @@ impl Process {
     /// `Running` while one is announced, or the job is worked on.
     pub fn announce(&self, job: &Job, whole: &Cancel) -> Result<Announced> {
         UnderWay::announce(&self.under_way, job, whole).map(|work| Announced { _work: work })
+    }
+
+    /// What is told of the lease, from now on: that it cannot be renewed for now, and that it can again, a sentence each. The first one who
+    /// wants to hear it does.
+    pub fn tells(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
+        // Who came first hears it.
+        let _ = self.lease.tell.set(Box::new(tell));
     }
 
     /// Asks what is announced or under way for a job to stop at its next safe place, and nothing else; false when there is nothing.

@@ -1,11 +1,17 @@
 //! What people and schedules say to a job while its run is under way.
 
 use ingather_model::ids::JobId;
-use ingather_store::{Durability, jobs};
+use ingather_model::job::RunKind;
+use ingather_model::limits;
+use ingather_store::jobs::Job;
+use ingather_store::{Durability, Sql, StoreError, jobs, runs};
 
 use super::KeptLease;
+use super::under_way::{Aborted, Met};
+use crate::delivery::writer::Writer;
 use crate::engine::Engine;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Refusal, Result};
+use crate::run::paused;
 
 impl Engine {
     /// Keeps the lease until the answer is dropped, also while nothing is under way. `lost` is called when it cannot be kept any more,
@@ -22,6 +28,80 @@ impl Engine {
         self.process.stop(job)
     }
 
+    /// Stops what is under way for a job as [`Engine::stop`] does. Where nothing is, a run that was interrupted or put down goes on by itself
+    /// no more.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn abort(&self, job: &Job) -> Result<Aborted> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        for _ in 0..limits::ABORT_LOOKS_MAX {
+            // While this is announced, no run begins.
+            let Ok(_announced) = self.process.announce(job, &self.cancel) else {
+                // No other one is wanted any more, either; before the stop, for whoever ends by it looks there.
+                self.write_fact(&writer, |sql| jobs::ask_restart(sql, job.id, None))?;
+                if self.stop(job.id) {
+                    return Ok(Aborted::Stopping);
+                }
+                continue;
+            };
+            let rests = self.write_fact(&writer, |sql| {
+                let rests = jobs::let_rest(sql, job.id)?;
+                if rests {
+                    runs::interrupt(sql, job.id, writer.call.now())?;
+                }
+                Ok(rests)
+            })?;
+            return Ok(if rests { Aborted::Rests } else { Aborted::Nothing });
+        }
+        let sentence = format!("runs of job {} begin and end all the time; pause it first", job.name);
+        Err(EngineError::refused(Refusal::Running, sentence))
+    }
+
+    /// Stops the run of a job that is under way, after which another one of that kind begins: by whoever asks [`crate::scheduler`]. What was found
+    /// is answered; where it is nothing, nothing is done.
+    ///
+    /// # Errors
+    /// `Paused`; `Running` where something else than a run is under way; `ReadOnly`; what the store says.
+    pub fn restart(&self, job: &Job, kind: RunKind) -> Result<Met> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        let met = self.process.under_way.meets(job)?;
+        if met == Met::Run {
+            self.write_fact(&writer, |sql| match jobs::get(sql, job.id)? {
+                Some(job) if job.paused => Ok(false),
+                _ => jobs::ask_restart(sql, job.id, Some(kind)).map(|()| true),
+            })?
+            .then_some(())
+            .ok_or_else(|| paused(&job.name))?;
+            // After the store: a run that ends now begins the other one as well.
+            self.stop(job.id);
+        }
+        Ok(met)
+    }
+
+    /// The next run of a job reads everything again. One that is under way goes on as it was begun.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn reset_seeding(&self, job: JobId) -> Result<()> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        self.write_fact(&writer, |sql| jobs::ask_reread(sql, job))
+    }
+
+    fn write_fact<T>(
+        &self,
+        writer: &Writer,
+        work: impl Fn(&mut Sql<'_>) -> std::result::Result<T, StoreError>,
+    ) -> Result<T> {
+        Ok(writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            work(sql)
+        })?)
+    }
+
     /// Pauses a job, or ends the pause; whether a run of it hears of that. What a run has claimed is still visited and delivered; then it
     /// visits, judges and removes nothing, and does not end, until the pause ends or it is stopped. No other run begins meanwhile.
     ///
@@ -30,10 +110,7 @@ impl Engine {
     pub fn pause(&self, job: JobId, paused: bool) -> Result<bool> {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
-        writer.store.write(Durability::Synced, |sql| {
-            writer.lease.fence(sql)?;
-            jobs::pause(sql, job, paused)
-        })?;
+        self.write_fact(&writer, |sql| jobs::pause(sql, job, paused))?;
         // After the store: a run that begins now is refused, or hears it.
         Ok(self.process.under_way.pause(job, paused))
     }

@@ -1,5 +1,6 @@
 //! The jobs that this process works on: each once at a time, and each can be asked to stop alone.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use ingather_contract::call::Cancel;
@@ -22,6 +23,8 @@ struct State {
     doing: &'static str,
     kind: Kind,
     cancel: Cancel,
+    /// Somebody has asked for the stop of this work, and not of everything; a run that was announced shares it.
+    stopped: Arc<AtomicBool>,
     failure: Mutex<Option<EngineError>>,
     pause: Mutex<Pause>,
 }
@@ -44,6 +47,28 @@ enum Kind {
     Writes,
     /// Something that writes is about to begin, and stops with this.
     Announced,
+}
+
+/// What a restart has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Met {
+    /// A run, which stops at its next safe place; then the other one begins.
+    Run,
+    /// A run that is just about to begin, and is what was asked for.
+    Beginning,
+    /// Nothing: whoever asked begins one.
+    Nothing,
+}
+
+/// What an abort has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aborted {
+    /// Something is under way, and stops at its next safe place.
+    Stopping,
+    /// A run was to go on by itself, and does not.
+    Rests,
+    /// Nothing.
+    Nothing,
 }
 
 /// Work on one job; over when it is dropped.
@@ -77,6 +102,7 @@ impl UnderWay {
             doing: "run",
             kind: Kind::Announced,
             cancel: whole.part(),
+            stopped: Arc::default(),
             failure: Mutex::default(),
             pause: Mutex::default(),
         };
@@ -101,9 +127,11 @@ impl UnderWay {
             return Err(refused(other.doing, job));
         }
         let announced = works.iter().find(|other| other.kind == Kind::Announced && other.job == job.id);
-        let cancel = announced.filter(|_| kind == Kind::Writes).map_or(whole, |other| &other.cancel).part();
+        let announced = announced.filter(|_| kind == Kind::Writes);
+        let cancel = announced.map_or(whole, |other| &other.cancel).part();
+        let stopped = announced.map(|other| other.stopped.clone()).unwrap_or_default();
         let (failure, pause) = (Mutex::default(), Mutex::default());
-        let state = Arc::new(State { job: job.id, doing, kind, cancel, failure, pause });
+        let state = Arc::new(State { job: job.id, doing, kind, cancel, stopped, failure, pause });
         works.push(state.clone());
         drop(works);
         Ok(Work { under_way: this.clone(), state, _lease: lease })
@@ -113,7 +141,29 @@ impl UnderWay {
     pub(crate) fn stop(&self, job: JobId) -> bool {
         let works = lock(&self.works);
         let of_job = works.iter().filter(|work| work.job == job);
-        of_job.map(|work| work.cancel.cancel()).count() > 0
+        let stop = |work: &Arc<State>| {
+            work.stopped.store(true, Ordering::Relaxed);
+            work.cancel.cancel();
+        };
+        of_job.map(stop).count() > 0
+    }
+
+    /// What a restart of a job finds.
+    ///
+    /// # Errors
+    /// `Running` where something else than a run is under way.
+    pub(crate) fn meets(&self, job: &Job) -> Result<Met> {
+        let works = lock(&self.works);
+        let writes = || works.iter().filter(|work| work.job == job.id && work.kind != Kind::Reads);
+        if let Some(other) = writes().find(|work| work.doing != "run") {
+            return Err(refused(other.doing, job));
+        }
+        let is_begun = |work: &Arc<State>| lock(&work.pause).run.strong_count() > 0;
+        Ok(match writes().next() {
+            None => Met::Nothing,
+            Some(_) if writes().any(is_begun) => Met::Run,
+            Some(_) => Met::Beginning,
+        })
     }
 
     /// Pauses the run of a job that writes, or lets it go on; false when there is none.
@@ -182,6 +232,11 @@ impl Work {
     /// Asks this work alone to stop.
     pub(crate) fn cancel(&self) -> Cancel {
         self.state.cancel.clone()
+    }
+
+    /// Whether somebody has asked for the stop of this work, and not of everything.
+    pub(crate) fn was_stopped(&self) -> bool {
+        self.state.stopped.load(Ordering::Relaxed)
     }
 
     /// Fails where the process can write nothing any more: the work was stopped for that, and by nobody.

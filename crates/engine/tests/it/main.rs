@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod again;
 mod crashes;
 mod explain;
 mod groups;
+mod lease;
 mod moves;
 mod owners;
 mod pause;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ingather_model::guard::Guard;
 use ingather_model::ids::{ConnectionId, Digest, DocumentId, JobId};
-use ingather_model::job::{ContentBy, Definition, Keep};
+use ingather_model::job::{ContentBy, Definition, Keep, RunKind};
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::lifecycle::{Since, document, job, rules};
@@ -43,7 +43,7 @@ fn job_state(sql: &mut Sql<'_>, id: JobId) -> Result<(job::State, i64)> {
     Ok(found.map_or((job::State::Gone, 0), |job| (job.state, job.run)))
 }
 
-/// Brings a new job into a state, by moves alone. `Starting` is never stored: a run is opened as it is asked for.
+/// Brings a new job into a state, by moves alone.
 fn job_in(sql: &mut Sql<'_>, state: job::State) -> Result<JobId> {
     use job::State::{Deleting, Ending, Gone, Resting, Starting, Stopping, Sweeping, Working};
     let id = new_job(sql)?;
@@ -58,22 +58,34 @@ fn job_in(sql: &mut Sql<'_>, state: job::State) -> Result<JobId> {
             jobs::delete(sql, id)?;
             jobs::forget(sql, id)?;
         }
-        Starting => unreachable!("never stored"),
+        Starting => assert!(jobs::stop(sql, id, run)? && jobs::rest(sql, id, run, None, true)?),
     }
     Ok(id)
 }
 
 type JobStep = fn(&mut Sql<'_>, JobId, i64) -> Result<()>;
 
+/// The end of a run in place of which a person wants another one.
+fn restart(sql: &mut Sql<'_>, id: JobId, run: i64) -> Result<()> {
+    jobs::ask_restart(sql, id, Some(RunKind::Full))?;
+    jobs::rest(sql, id, run, None, false).map(drop)
+}
+
 /// What the store can do with a job, and the rows of the table that it takes in one transaction: the first way that fits.
 const JOB_STEPS: &[(JobStep, &[&[job::Event]])] = {
-    use job::Event::{Begin, Delete, Drain, Forget, Interrupt, Note, PutDown, Start, Stop, Sweep};
+    use job::Event::{Begin, Delete, Drain, Forget, Interrupt, Note, PutDown, Restart, Start, Stop, Sweep};
     &[
-        (|sql, id, _| jobs::begin(sql, id).map(drop), &[&[Start, Begin], &[Interrupt, Start, Begin]]),
+        (
+            |sql, id, _| jobs::begin(sql, id).map(drop),
+            &[&[Begin], &[Start, Begin], &[Interrupt, Start, Begin]],
+        ),
         (|sql, id, run| jobs::drain(sql, id, run).map(drop), &[&[Drain]]),
         (|sql, id, run| jobs::sweep(sql, id, run).map(drop), &[&[Sweep]]),
         (|sql, id, run| jobs::stop(sql, id, run).map(drop), &[&[Stop]]),
-        (|sql, id, run| jobs::rest(sql, id, run, None).map(drop), &[&[Note], &[PutDown, Note]]),
+        (|sql, id, run| jobs::rest(sql, id, run, None, false).map(drop), &[&[Note], &[PutDown, Note]]),
+        (|sql, id, run| jobs::rest(sql, id, run, None, true).map(drop), &[&[Note], &[Restart]]),
+        (restart, &[&[Note, Start], &[Restart]]),
+        (|sql, id, _| jobs::let_rest(sql, id).map(drop), &[&[Interrupt]]),
         (|sql, id, _| jobs::delete(sql, id), &[&[Delete], &[Interrupt, Delete]]),
         (|sql, id, _| jobs::forget(sql, id), &[&[Forget]]),
     ]
@@ -85,7 +97,7 @@ fn jobs_move_along_their_table_and_never_otherwise() {
         let database = Database::fresh(kind);
         let store = Store::open(&database.target).unwrap();
         let mut lived = HashSet::from([job::Event::Create]);
-        for from in job::State::ALL.iter().copied().filter(|state| *state != job::State::Starting) {
+        for from in job::State::ALL.iter().copied() {
             for (n, (step, ways)) in JOB_STEPS.iter().enumerate() {
                 let way = |way: &[job::Event]| {
                     way.iter().try_fold(from, |at, on| rules::after(job::MOVES, at, *on))
@@ -114,7 +126,7 @@ fn jobs_move_along_their_table_and_never_otherwise() {
 
 /// Moves that name a run refuse every other one.
 fn step_of_another_run(sql: &mut Sql<'_>, id: JobId, from: job::State, step: usize) -> Result<()> {
-    let named = [1, 2, 3, 4];
+    let named = [1, 2, 3, 4, 5, 6];
     if !named.contains(&step) || from == job::State::Gone {
         return Ok(());
     }

@@ -2,8 +2,13 @@
 
 use ingather_contract::call::Clock as _;
 use ingather_engine::scheduler::{Look, Scheduler};
+use ingather_engine::{Aborted, Options};
 use ingather_model::job::schedule::{Schedule, bundled_zone};
 use ingather_model::job::{Definition, RunKind};
+use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_store::jobs::Job;
+use ingather_store::runs;
 use ingather_testkit::database::{BOTH, Kind};
 use ingather_testkit::memory_output::locked;
 use ingather_testkit::together::gate::Gate;
@@ -114,6 +119,42 @@ fn a_clock_that_was_ahead_once_keeps_no_window_from_being_begun_in() {
 }
 
 #[test]
+fn a_full_run_gets_its_turn_beside_minimal_ones_that_have_longer_windows() {
+    let both = json!([{"hours": "every", "minutes": [0, 15, 30, 45], "length_minutes": 300, "kind": "minimal"},
+        {"hours": [2], "length_minutes": 60}]);
+    for kind in BOTH {
+        let mut world = world(kind, &both);
+        let scheduler = &mut scheduler();
+        world.clock.pass(105 * MINUTE);
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Minimal]);
+        let gate = Gate::default();
+        locked(&world.shelves["one"]).gate = Some(gate.clone());
+        std::thread::scope(|scope| {
+            let _opens = gate.opens_at_the_end();
+            let run = scope.spawn(|| world.run("docs", Options { kind: RunKind::Minimal, ..FULL }));
+            gate.wait_for_somebody();
+            world.clock.pass(20 * MINUTE);
+            gate.open();
+            run.join().unwrap().unwrap();
+        });
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Full], "a minimal run was under way at two");
+        world.run("docs", FULL).unwrap();
+        assert_eq!(asked(&world, scheduler).0, [], "and it has one turn");
+        world.clock.pass(10 * MINUTE);
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Minimal]);
+        world.run("docs", Options { kind: RunKind::Minimal, ..FULL }).unwrap();
+        assert_eq!(asked(&world, scheduler).0, [], "minimal ones do not give it another one");
+        world.clock.pass(DAY - 20 * MINUTE);
+        put(&world, "a", "v2");
+        ended_by(&world, |_| world.engine().cancel.cancel());
+        world.reopen();
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Minimal], "at five to two");
+        world.clock.pass(6 * MINUTE);
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Full], "what goes on does so as what is due");
+    }
+}
+
+#[test]
 fn a_paused_job_begins_when_the_pause_ends() {
     for kind in BOTH {
         let world = world(kind, &json!("every 15m"));
@@ -168,6 +209,79 @@ fn a_run_without_a_schedule_that_was_interrupted_goes_on_as_well() {
         let _dead = world.run("docs", FULL);
         world.reopen();
         assert_eq!(asked(&world, scheduler).0, [RunKind::Full]);
+    }
+}
+
+/// A run of a service that was begun when this is called, and ends by what `ends` does meanwhile; its job afterwards.
+fn ended_by(world: &World, ends: impl FnOnce(&Job)) -> Job {
+    let options = Options { kind: RunKind::Minimal, goes_on: true, ..FULL };
+    let job = world.find("docs").unwrap();
+    let gate = Gate::default();
+    locked(&world.shelves["one"]).gate = Some(gate.clone());
+    std::thread::scope(|scope| {
+        let _opens = gate.opens_at_the_end();
+        let run = scope.spawn(|| world.run("docs", options));
+        gate.wait_for_somebody();
+        ends(&job);
+        gate.open();
+        assert!(run.join().unwrap().unwrap().stopped);
+    });
+    world.find("docs").unwrap()
+}
+
+#[test]
+fn a_run_that_the_end_of_a_service_stopped_goes_on_and_one_that_a_person_stopped_does_not() {
+    for kind in BOTH {
+        let mut world = world(kind, &json!("every 15m"));
+        define(&mut world, None);
+        let scheduler = &mut scheduler();
+        let put_down = ended_by(&world, |_| world.engine().cancel.cancel());
+        assert_eq!(put_down.state, State::Starting);
+        world.reopen();
+        // More often than it may be interrupted: an end that was asked for is no fault of the job.
+        for _ in 0..4 {
+            assert_eq!(asked(&world, scheduler).0, [RunKind::Minimal], "of the kind that it was");
+            put(&world, "a", &world.clock.now().to_string());
+            world.clock.pass(MINUTE);
+            ended_by(&world, |_| world.engine().cancel.cancel());
+            world.reopen();
+        }
+        world.engine().pause(put_down.id, true).unwrap();
+        assert_eq!(asked(&world, scheduler).0, [], "it is paused");
+        world.engine().pause(put_down.id, false).unwrap();
+        assert_eq!(asked(&world, scheduler).0, [RunKind::Minimal]);
+        put(&world, "a", "v2");
+        let aborted = ended_by(&world, |job| {
+            assert_eq!(world.engine().abort(job).unwrap(), Aborted::Stopping);
+            world.engine().cancel.cancel();
+        });
+        assert_eq!(aborted.state, State::Resting, "a person has stopped it, before the service ended");
+        world.reopen();
+        assert_eq!(asked(&world, scheduler).0, []);
+    }
+}
+
+#[test]
+fn an_abort_at_rest_keeps_what_was_to_go_on_from_doing_so() {
+    for kind in BOTH {
+        let mut world = world(kind, &json!("every 15m"));
+        define(&mut world, None);
+        let scheduler = &mut scheduler();
+        ended_by(&world, |_| world.engine().cancel.cancel());
+        world.reopen();
+        let abort = |world: &World| world.engine().abort(&world.find("docs").unwrap()).unwrap();
+        assert_eq!((abort(&world), abort(&world)), (Aborted::Rests, Aborted::Nothing));
+        assert_eq!(asked(&world, scheduler).0, []);
+        put(&world, "a", "v2");
+        world.crash.arm("before send", 1);
+        let _dead = world.run("docs", FULL);
+        world.reopen();
+        assert_eq!(abort(&world), Aborted::Rests);
+        assert_eq!(asked(&world, scheduler).0, []);
+        let id = world.find("docs").unwrap().id;
+        let runs = world.engine().reader.read(|sql| runs::list(sql, id, 1)).unwrap();
+        assert!(runs.iter().all(|run| run.outcome == Some(RunOutcome::Interrupted)), "{runs:?}");
+        assert!(!world.run("docs", FULL).unwrap().stopped);
     }
 }
 

@@ -16,8 +16,15 @@ pub struct BySchedule {
     /// Jobs whose run under way was begun here: it heeds windows, and one that a person began does not.
     begun: BTreeSet<JobId>,
     /// When a run was begun last, so that one that fails before it is on record is not begun at once again.
-    tried: BTreeMap<JobId, i64>,
+    tried: BTreeMap<JobId, Tried>,
     told: BTreeMap<JobId, String>,
+}
+
+/// A run that was begun here.
+struct Tried {
+    at: i64,
+    /// The number of the run before it.
+    before: i64,
 }
 
 impl Default for BySchedule {
@@ -45,15 +52,16 @@ impl BySchedule {
             process.close_window(*job, *closed);
         }
         let mut again = look.again;
-        self.tried.retain(|_, tried| now.abs_diff(*tried) < limits::SCHEDULE_RETRY_MS as u64);
+        self.tried.retain(|_, tried| now.abs_diff(tried.at) < limits::SCHEDULE_RETRY_MS as u64);
         for (job, kind) in look.begins {
-            if let Some(tried) = self.tried.get(&job.id) {
-                let retry = tried.saturating_add(limits::SCHEDULE_RETRY_MS);
+            if let Some(tried) = self.tried.get(&job.id).filter(|tried| tried.before == job.run) {
+                let retry = tried.at.saturating_add(limits::SCHEDULE_RETRY_MS);
                 again = Some(again.map_or(retry, |again| again.min(retry)));
                 continue;
             }
-            self.tried.insert(job.id, now);
+            self.tried.insert(job.id, Tried { at: now, before: job.run });
             match begin(context, &job, kind) {
+                Ok(_) if job.restart.is_some() => log(&format!("run of job {}: begins again", job.name)),
                 Ok(_) => {
                     self.begun.insert(job.id);
                     log(&format!("run of job {}: begins by itself", job.name));

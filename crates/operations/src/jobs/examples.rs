@@ -15,7 +15,8 @@ pub(super) const SHOWN: &str = r#"{"job": "share", "state": "resting", "document
     "run": {"run": 7, "kind": "full", "started_at": 1767225600000, "listed_at": 1767225601000,
     "ended_at": 1767225602000, "outcome": "failed", "guard": "held", "counts": {"added": 1, "updated": 0, "access": 0,
     "unchanged": 1198, "skipped": 0, "failed": 1, "waiting": 0, "deleted": 0, "kept": 0, "held": 3, "partial": 0},
-    "error": "the source is missing"}, "schedule": {"words": "every 1 d", "next": [1767312000000, 1767398400000, 1767484800000]}, "paused": true, "works": false,
+    "error": "the source is missing"}, "schedule": {"words": "every 1 d", "next": [1767312000000, 1767398400000, 1767484800000]}, "paused": true,
+    "restart": "minimal", "rereads": true, "works": false,
     "blind": [{"scope": "notes/", "cause": "unreadable", "message": "permission denied"}]}"#;
 
 /// Of `jobs.runs`.

@@ -7,6 +7,7 @@ mod examples;
 mod held;
 mod pause;
 mod removal;
+mod restart;
 pub mod schedule;
 mod start;
 pub mod sync;
@@ -17,6 +18,8 @@ pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
 pub use start::{ABORT, AbortJob, Aborted, START, StartJob, Started, begin};
 
 pub use pause::{PAUSE, PauseJob, Paused, RESUME, ResumeJob};
+pub use restart::{RESET_SEEDING, RESTART, ResetSeeding, RestartJob, Restarted, SeedingReset};
+
 pub use removal::{
     CONFIRM, ConfirmRemovals, DELETE, DeleteJob, Deleted, Deletion, DeletionCounts, Removals, RemovalsLine,
 };
@@ -173,6 +176,13 @@ pub struct Job {
     /// A person has paused it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
+    /// The kind of the run that a person wants in place of the one that stops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::run_kind")]
+    pub restart: Option<RunKind>,
+    /// The next run is a full one, and reads every document again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rereads: bool,
 }
 
 /// A job in full.
@@ -352,6 +362,8 @@ fn job(context: &Context<'_>, reader: &Reader, stored: Stored) -> Result<Job> {
         keep: stored.definition.keep.into(),
         schedule: stored.definition.schedule.as_ref().map(told),
         paused: stored.paused,
+        restart: stored.restart,
+        rereads: stored.rereads > 0,
         definition: secrets::hidden_in(&context.registry, stored.connector.as_deref(), stored.definition),
         error: stored.error,
         run: last.into_iter().next().map(Run::from),
@@ -372,6 +384,16 @@ pub fn named(reader: &Reader, name: &str) -> Result<Stored> {
             false => format!("there is no job `{name}`; there is {}", names.join(", ")),
         },
     ))
+}
+
+/// Nothing is wanted any more of a job that goes.
+fn refuse_deleting(job: &Stored) -> Result<()> {
+    if job.state != State::Deleting {
+        return Ok(());
+    }
+    let name = &job.name;
+    let sentence = format!("job {name} is being deleted; `ingather job delete {name}` goes on with it");
+    Err(Problem::new(Code::Deleting, sentence))
 }
 
 /// Documents of a job that an output lost, and that no search finds until its own next run.

@@ -1,6 +1,8 @@
 //! Runs that a person or a schedule asks for, of jobs as they are stored: their beginning, and their end before its time.
 
+use ingather_engine as engine;
 use ingather_model::job::RunKind;
+use ingather_model::lifecycle::job::State;
 use ingather_store::jobs::Job as Stored;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::named;
 use super::sync::{self, Of, SyncSource, Synced};
 use crate::context::{Caller, Context, Places};
+use crate::in_words;
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
@@ -55,10 +58,10 @@ pub static START: Answering<StartJob, Started> = Answering {
 pub static ABORT: Answering<AbortJob, Aborted> = Answering {
     operation: Operation {
         name: "jobs.abort",
-        summary: "Asks what is under way for a job to stop; what outputs have confirmed stands, and the next run goes on.",
+        summary: "Asks what is under way for a job to stop; what outputs have confirmed stands, and nothing goes on by itself.",
         request: Shape::of::<AbortJob>("AbortJob", &[r#"{"job": "share"}"#]),
         item: None,
-        answer: Shape::of::<Aborted>("Aborted", &[r#"{"job": "share", "stopping": true}"#]),
+        answer: Shape::of::<Aborted>("Aborted", &[r#"{"job": "share", "stopping": false, "rests": true}"#]),
         role: Role::Operator,
         effect: Effect::Changes,
         rest: Rest::At(Verb::Post, "/jobs/{job}/abort"),
@@ -90,7 +93,7 @@ pub struct StartJob {
     pub rereads: bool,
 }
 
-fn full() -> RunKind {
+pub(super) fn full() -> RunKind {
     RunKind::Full
 }
 
@@ -122,13 +125,31 @@ pub struct Aborted {
     pub job: String,
     /// Something is under way, and stops at its next safe place.
     pub stopping: bool,
+    /// A run that was interrupted or put down was to go on by itself, and does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rests: bool,
 }
 
 fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Started> {
     let job = named(&context.existing()?, &request.job)?;
-    let mode = request.mode;
+    let mode = kind_of(&job, request.mode);
     let ended = begin_as(context, &job, request)?.map(Box::new);
     Ok(Started { job: job.name, mode, ended })
+}
+
+/// How a run of a job looks at its source: at everything where a person wants no version trusted.
+pub(super) fn kind_of(job: &Stored, asked: RunKind) -> RunKind {
+    if job.rereads > 0 { RunKind::Full } else { asked }
+}
+
+/// Nothing is begun for a job that a person has paused.
+pub(super) fn refuse_paused(job: &Stored) -> Result<()> {
+    if !job.paused {
+        return Ok(());
+    }
+    let name = &job.name;
+    let sentence = format!("job {name} is paused; `ingather job resume {name}` lets it run");
+    Err(Problem::new(Code::Paused, sentence))
 }
 
 /// Begins a run of a job as it is stored: the one place where runs are begun that nobody waits for. What it did, where it has
@@ -146,7 +167,7 @@ fn begin_as(context: &Context<'_>, job: &Stored, start: StartJob) -> Result<Opti
     let request = SyncSource {
         root: job.root.clone(),
         name: Some(job.name.clone()),
-        minimal: start.mode == RunKind::Minimal,
+        minimal: kind_of(job, start.mode) == RunKind::Minimal,
         guard_off: start.guard_off,
         accepts_devices: start.accepts_devices,
         rereads: start.rereads,
@@ -157,27 +178,29 @@ fn begin_as(context: &Context<'_>, job: &Stored, start: StartJob) -> Result<Opti
         return sync::run_job(context, Places::Any, Of::Stored, request, &mut |_| {}).map(Some);
     };
     // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
-    if job.paused {
-        let name = &job.name;
-        let sentence = format!("job {name} is paused; `ingather job resume {name}` lets it run");
-        return Err(Problem::new(Code::Paused, sentence));
-    }
-    drop(context.host.write("start of a run")?);
+    refuse_paused(job)?;
+    // Kept until the run has ended: no repair comes between this answer and its beginning.
+    let writes = context.host.write("start of a run")?;
     // From here on it can be stopped, and nobody begins another one.
     let announced = context.host.process().announce(job, &context.host.cancel())?;
     let work = move |context: &Context<'_>| {
         let ended = sync::run_job(context, Places::Any, Of::Stored, request, &mut |_| {});
         drop(announced);
-        match ended?.error {
-            Some(error) => Err(Problem::unable(error)),
-            None => Ok(()),
+        drop(writes);
+        let synced = ended?;
+        let did = format!("{} in {:.1} s", in_words::sentence(&synced.counts()), synced.line.seconds);
+        match (synced.error, synced.stopped) {
+            (Some(error), _) => Err(Problem::unable(format!("{error} ({did})"))),
+            (None, true) => Ok(format!("stopped: {did}")),
+            (None, false) => Ok(format!("ended: {did}")),
         }
     };
     background.go(format!("run of job {}", job.name), Box::new(work)).map(|()| None)
 }
 
 fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Aborted> {
-    let job = named(&context.existing()?, &request.job)?;
+    let reader = context.existing()?;
+    let job = named(&reader, &request.job)?;
     if context.host.background().is_none()
         && let Some(holder) = context.host.holder()
     {
@@ -187,5 +210,16 @@ fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Abo
             format!("{data} is being written by {holder}; ask that process to stop the job, or end it"),
         ));
     }
-    Ok(Aborted { job: job.name, stopping: context.host.process().stop(job.id) })
+    // A run that nobody wants to go on, or to be followed by another one, stops without a word on disk.
+    let mut aborted = Aborted { stopping: false, rests: false, job: job.name.clone() };
+    if job.restart.is_none() {
+        aborted.stopping = context.host.process().stop(job.id);
+    }
+    if !aborted.stopping && (job.restart.is_some() || job.state != State::Resting) {
+        let writing = context.host.write_beside("job abort")?;
+        let found = context.engine(reader, Some(&writing), &[]).abort(&job)?;
+        aborted.stopping = found == engine::Aborted::Stopping;
+        aborted.rests = found == engine::Aborted::Rests;
+    }
+    Ok(aborted)
 }

@@ -343,7 +343,7 @@ pub(super) fn run_job(
     context: &Context<'_>,
     places: Places<'_>,
     of: Of,
-    request: SyncSource,
+    mut request: SyncSource,
     each: &mut dyn FnMut(Changing),
 ) -> Result<Synced> {
     let reader = match request.dry_run {
@@ -352,6 +352,9 @@ pub(super) fn run_job(
     };
     let wanted = asked::find(&context.registry, reader.as_ref(), &request)?;
     of.admits(&wanted)?;
+    if wanted.stored.as_ref().is_some_and(|job| job.rereads > 0) {
+        request.minimal = false;
+    }
     wanted.check_outputs(context)?;
     let changes = differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {
@@ -373,7 +376,8 @@ pub(super) fn run_job(
     let engine = context.engine(writing.store.reader().clone(), Some(&writing), &journals(&job.definition));
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
-    let report = engine.run(&job, options(&request), progress);
+    let goes_on = context.host.background().is_some();
+    let report = engine.run(&job, Options { goes_on, ..options(&request) }, progress);
     drop(watch);
     let mut synced = Synced::of(&job, report?);
     if request.advise {
@@ -404,6 +408,7 @@ fn options(request: &SyncSource) -> Options {
         guard_off: request.guard_off,
         accepts_devices: request.accepts_devices,
         rereads: request.rereads,
+        goes_on: false,
     }
 }
 

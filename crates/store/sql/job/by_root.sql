@@ -1,4 +1,5 @@
 -- Jobs for one root.
 SELECT handle, name, repository, root, state, run, definition, revision, reader, error,
-  (SELECT kind FROM connection WHERE connection.handle = job.repository), paused, scheduled_at
+  (SELECT kind FROM connection WHERE connection.handle = job.repository), paused, scheduled_at,
+  restart, rereads
 FROM job WHERE repository = $1 AND root = $2 ORDER BY handle

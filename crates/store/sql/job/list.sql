@@ -1,4 +1,5 @@
 -- All jobs.
 SELECT handle, name, repository, root, state, run, definition, revision, reader, error,
-  (SELECT kind FROM connection WHERE connection.handle = job.repository), paused, scheduled_at
+  (SELECT kind FROM connection WHERE connection.handle = job.repository), paused, scheduled_at,
+  restart, rereads
 FROM job ORDER BY name

@@ -9,10 +9,10 @@ use ingather_operations::declaration::{
 };
 
 use crate::arguments::{Apply, Global, STANDARD};
-use crate::commands::sync::sentence;
 use crate::exit::{self, Failure, Result};
 use crate::show;
 use crate::wiring::{Program, caller};
+use ingather_operations::in_words::sentence;
 
 pub(crate) fn run(global: &Global, apply: Apply) -> Result<u8> {
     let program = Program::of(global)?;

@@ -1,17 +1,13 @@
 //! `ingather sync --server`: the service makes or changes the job and runs it; this program waits and says what came of it.
 
-use std::time::Duration;
-
 use ingather_model::job::RunKind;
 use ingather_operations::jobs::sync::{Blind, SyncSource, Synced, SyncedLine, Unread};
 use ingather_operations::jobs::{self, DefineJob, Run, ShowJob, ShownJob, StartJob};
 
+use crate::commands::job::wait;
 use crate::exit::{Failure, Result};
 use crate::wiring::{Program, caller};
 use crate::{interrupt, show};
-
-/// How long to wait before the service is asked again whether the run has ended: twice as long each time.
-const WAITS_MS: (u64, u64) = (50, 1_000);
 
 pub(super) fn run(program: &Program<'_>, request: SyncSource) -> Result<Synced> {
     if request.dry_run {
@@ -32,26 +28,17 @@ pub(super) fn run(program: &Program<'_>, request: SyncSource) -> Result<Synced> 
     if !defined.changes.is_empty() && !program.global.quiet {
         show::stderr(&format!("job {} changes: {}", defined.job, defined.changes.join("; ")));
     }
-    let look = || jobs::SHOW.call(&context, &caller, ShowJob { job: defined.job.clone() });
-    let before = look()?.job.run.map_or(0, |run| run.run);
+    let shown = jobs::SHOW.call(&context, &caller, ShowJob { job: defined.job.clone() })?;
+    let before = shown.job.run.map_or(0, |run| run.run);
     start.job.clone_from(&defined.job);
     jobs::START.call(&context, &caller, start)?;
-    let (tell, told) = std::sync::mpsc::channel();
+    let name = defined.job.clone();
     interrupt::when_stopped(move || {
-        // Nobody listens any more once the run has ended.
-        let _ = tell.send(());
+        show::stderr(&format!("the run goes on; `ingather job abort {name}` stops it"));
     });
-    let mut wait = WAITS_MS.0;
-    loop {
-        if told.recv_timeout(Duration::from_millis(wait)).is_ok() {
-            show::stderr(&format!("the run goes on; `ingather job abort {}` stops it", defined.job));
-            return Err(Failure::stopped());
-        }
-        let shown = look()?;
-        if !shown.works {
-            return ended(before, shown);
-        }
-        wait = (wait * 2).min(WAITS_MS.1);
+    match wait::until_at_rest(program, &defined.job, None)? {
+        Some(shown) => ended(before, shown),
+        None => Err(Failure::stopped()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a run did, as people and programs are told it.
 
 use ingather_model::run_counts::RunCounts;
+use ingather_operations::in_words::sentence;
 use ingather_operations::jobs::sync::Synced;
 
 use crate::arguments::Global;
@@ -20,33 +21,6 @@ pub(super) fn code(synced: &Synced, confirmed: bool) -> u8 {
     } else {
         exit::DONE
     }
-}
-
-pub(in crate::commands) fn sentence(counts: &RunCounts) -> String {
-    let parts = [
-        (counts.added, "added"),
-        (counts.updated, "updated"),
-        (counts.access, "with new access"),
-        (counts.unchanged, "unchanged"),
-        (counts.skipped, "skipped"),
-        (counts.failed, "failed"),
-        (counts.waiting, "waiting"),
-        (counts.deleted, "deleted"),
-        (counts.kept, "not checked, kept"),
-        (counts.held, "held"),
-    ];
-    let told: Vec<String> = parts
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{} {word}", show::number(*n)))
-        .collect();
-    let seen = show::number(counts.seen());
-    let partial = match counts.partial {
-        0 => String::new(),
-        n => format!("; {} not read in full", show::number(n)),
-    };
-    let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
-    format!("{seen} seen{told}{partial}")
 }
 
 pub(super) fn tell(global: &Global, synced: &Synced) {

@@ -6,6 +6,7 @@ mod definitions;
 mod http;
 mod keys;
 mod page;
+mod restart;
 mod roles;
 mod runs;
 mod same;

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use super::Service;
+use super::{Service, key};
 use crate::commands::many_files;
 use crate::sandbox::{Kept, Sandbox};
 use crate::stops::upgrade::comes;
@@ -32,7 +32,8 @@ fn a_job_that_is_started_runs_to_its_end_while_others_are_answered() {
         let mut service = Service::start(&sandbox);
         let begun = service.answer("POST", "/api/v1/jobs/root/start");
         assert_eq!(begun, json!({"job": "root", "mode": "full"}));
-        service.tells("run of job root: ended");
+        let told = service.tells("run of job root: ended");
+        assert!(told.starts_with("run of job root: ended: 2 seen: 1 added, 1 unchanged in "), "{told}");
         let shown = at_rest(&service, "root");
         assert_eq!((&shown["run"]["run"], &shown["run"]["outcome"]), (&json!(2), &json!("done")));
         assert_eq!(shown["run"]["counts"]["added"], 1);
@@ -147,6 +148,56 @@ fn a_service_that_is_killed_amid_a_run_is_followed_by_one_that_goes_on() {
         let doctor = sandbox.run(&["doctor", "--json"]);
         assert!(!doctor.out.contains("\"number\""), "{doctor:?}");
     }
+}
+
+/// Keeps the run of a service that is on record from writing anything of what it finds, until the answer's transaction ends.
+#[track_caller]
+pub(super) fn hold_amid_run(sandbox: &Sandbox, service: &Service<'_>, run: i64) -> postgres::Client {
+    let mut holder = postgres::Client::connect(sandbox.url().unwrap(), postgres::NoTls).unwrap();
+    holder.batch_execute("BEGIN; LOCK TABLE public.document IN SHARE MODE").unwrap();
+    service.ask("POST", "/api/v1/jobs/root/start").is(200);
+    assert!(comes(|| service.answer("GET", "/api/v1/jobs/root")["run"]["run"] == run));
+    holder
+}
+
+#[test]
+fn a_run_that_the_end_of_the_service_stopped_goes_on_with_the_next_one_unless_a_person_stopped_it() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    sandbox.write("b.txt", "apple");
+    let key = key(&sandbox, "test", &["admin"], None);
+    let stored = |service: &Service<'_>| {
+        let shown = service.answer("GET", "/api/v1/jobs/root");
+        (shown["state"].clone(), shown["run"]["run"].clone(), shown["run"]["outcome"].clone())
+    };
+
+    let mut service = Service::with(&sandbox, key.clone(), &[]);
+    let mut holder = hold_amid_run(&sandbox, &service, 2);
+    service.answer("POST", "/api/v1/jobs/root/pause");
+    kill_process(service.pid(), Signal::TERM).unwrap();
+    holder.batch_execute("ROLLBACK").unwrap();
+    service.ended().exits(143);
+    let mut service = Service::with(&sandbox, key.clone(), &[]);
+    assert_eq!(stored(&service), (json!("starting"), json!(2), json!("stopped")), "it stays paused");
+    service.answer("POST", "/api/v1/jobs/root/resume");
+    service.tells("run of job root: begins by itself");
+    service.tells("run of job root: ended");
+    let shown = at_rest(&service, "root");
+    assert_eq!((&shown["run"]["outcome"], &shown["documents"]), (&json!("done"), &json!(2)));
+    service.end(Signal::TERM).exits(143);
+
+    sandbox.write("c.txt", "apple");
+    let mut service = Service::with(&sandbox, key.clone(), &[]);
+    let mut holder = hold_amid_run(&sandbox, &service, 4);
+    service.answer("POST", "/api/v1/jobs/root/abort");
+    kill_process(service.pid(), Signal::INT).unwrap();
+    holder.batch_execute("ROLLBACK").unwrap();
+    service.ended().exits(130);
+    let service = Service::with(&sandbox, key, &[]);
+    assert_eq!(stored(&service), (json!("resting"), json!(4), json!("stopped")));
+    service.ask("POST", "/api/v1/jobs/root/start").is(200);
+    assert_eq!(at_rest(&service, "root")["run"]["run"], 5);
 }
 
 #[test]

@@ -78,6 +78,8 @@ const CHANGES: &[&str] = &[
     "declaration.apply",
     "jobs.start",
     "jobs.abort",
+    "jobs.restart",
+    "jobs.reset_seeding",
     "jobs.pause",
     "jobs.resume",
     "jobs.confirm",

@@ -61,6 +61,24 @@ fn a_service_that_lost_the_right_to_write_ends_by_itself() {
     assert!(ended.err.contains("the service ends: "), "{ended:?}");
 }
 
+#[test]
+fn a_service_that_cannot_renew_the_right_to_write_says_so_and_ends_when_that_is_over() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    let mut service = Service::start(&sandbox);
+    let mut other = postgres::Client::connect(sandbox.url().unwrap(), postgres::NoTls).unwrap();
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no room''; END'; \
+        CREATE TRIGGER refuse BEFORE UPDATE ON public.process FOR EACH ROW EXECUTE FUNCTION refuse()";
+    other.batch_execute(refuse).unwrap();
+    let told = service.tells("the right to write could not be renewed");
+    assert!(told.contains("no room"), "{told}");
+    let ended = service.ended();
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert!(
+        ended.err.contains("the service ends: ") && !ended.err.contains("could not be renewed"),
+        "{ended:?}"
+    );
+}
+
 /// Outputs are opened by their paths, so that two would write to one of them.
 #[test]
 fn a_service_whose_data_directory_was_replaced_ends_and_writes_nothing_there() {

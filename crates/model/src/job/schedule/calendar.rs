@@ -49,6 +49,9 @@ pub struct Asked {
     /// up to then are not begun in any more by rules that start at the beginning. A service that is to make up for nothing that it
     /// missed while it was off names its own start.
     pub at: i64,
+    /// The same for windows of full runs, of which a minimal run takes no turn: where the last run was minimal, its beginning stands in place of
+    /// its end.
+    pub full_at: i64,
 }
 
 impl Calendar {
@@ -83,7 +86,7 @@ impl Calendar {
 
     /// The window that is open; of several the one that ends last, then that of a full run. An interval has none and is always open.
     pub fn window_at(&self, now: i64) -> Option<Window> {
-        last_to_end(self.windows().filter_map(|windows| windows.at(now)))
+        self.windows().filter_map(|windows| windows.at(now)).max_by_key(last_to_end)
     }
 
     /// Whether a run that heeds windows may work: one is open, or there are none to heed.
@@ -100,7 +103,8 @@ impl Calendar {
         }
     }
 
-    /// Whether a run of a job that rests begins now: in which window, and so of which kind. A job that works is not asked: what falls due
+    /// Whether a run of a job that rests begins now: in which window, and so of which kind. Of several windows that would begin one, that
+    /// of a full run, which does what a minimal one does; then the one that ends last. A job that works is not asked: what falls due
     /// meanwhile begins no second run.
     pub fn due(&self, asked: Asked, now: i64) -> Option<Window> {
         match &self.0 {
@@ -111,10 +115,12 @@ impl Calendar {
             Form::Windows(all) => {
                 let fresh = |windows: &Windows| {
                     let window = windows.at(now)?;
-                    let missed = window.start == Start::Begin && window.begin <= asked.at;
+                    let at = if window.kind == RunKind::Full { asked.full_at } else { asked.at };
+                    let missed = window.start == Start::Begin && window.begin <= at;
                     (!missed && !windows.has_begun(window, asked.begun, now)).then_some(window)
                 };
-                last_to_end(all.iter().filter_map(fresh))
+                let order = |window: &Window| (window.kind == RunKind::Full, last_to_end(window));
+                all.iter().filter_map(fresh).max_by_key(order)
             }
         }
     }
@@ -164,6 +170,7 @@ fn waits_until(interval_ms: i64, begun: Option<i64>, now: i64) -> Option<i64> {
     begun.checked_add(interval_ms).filter(|at| *at > now)
 }
 
-fn last_to_end(windows: impl Iterator<Item = Window>) -> Option<Window> {
-    windows.max_by_key(|window| (window.end.unwrap_or(i64::MAX), window.kind == RunKind::Full, window.begin))
+/// By which the window that ends last is the greatest, and of those that end together that of a full run.
+fn last_to_end(window: &Window) -> (i64, bool, i64) {
+    (window.end.unwrap_or(i64::MAX), window.kind == RunKind::Full, window.begin)
 }

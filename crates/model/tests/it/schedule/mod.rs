@@ -44,7 +44,7 @@ fn a_run_begins_once_when_a_window_has_begun_since_it_was_last_asked() {
     let two = at("2026-03-10T02:00Z");
     let window =
         Window { begin: two, end: Some(two + 3 * HOUR), start: Start::Begin, kind: RunKind::Minimal };
-    let asked = Asked { begun: None, at: two - 10_000 };
+    let asked = Asked { begun: None, at: two - 10_000, full_at: two - 10_000 };
     assert_eq!(calendar.due(asked, two - 1), None);
     assert_eq!(calendar.due(asked, two), Some(window));
     assert_eq!(calendar.due(asked, two + 9_000), Some(window));
@@ -55,16 +55,16 @@ fn a_run_begins_once_when_a_window_has_begun_since_it_was_last_asked() {
         None,
         "whoever wrote down the run and died then begins none again"
     );
-    let tomorrow = calendar.due(Asked { begun: Some(two), at: two + HOUR }, two + DAY);
+    let tomorrow = calendar.due(Asked { begun: Some(two), at: two + HOUR, full_at: two + HOUR }, two + DAY);
     assert_eq!(tomorrow.map(|window| window.begin), Some(two + DAY));
-    let by_hand = Asked { begun: Some(two - HOUR), at: two - HOUR };
+    let by_hand = Asked { begun: Some(two - HOUR), at: two - HOUR, full_at: two - HOUR };
     assert_eq!(calendar.due(by_hand, two), Some(window), "a run by hand before the window does not count");
 }
 
 #[test]
 fn a_beginning_that_was_missed_is_made_up_for_while_its_window_is_open() {
     let two = at("2026-03-10T02:00Z");
-    let asked = Asked { begun: Some(two - DAY), at: two - HOUR };
+    let asked = Asked { begun: Some(two - DAY), at: two - HOUR, full_at: two - HOUR };
     for (start, off_until, is_due) in [
         ("begin", two + 2 * HOUR, true),
         ("begin", two + 3 * HOUR - 1, true),
@@ -82,16 +82,16 @@ fn a_beginning_that_was_missed_is_made_up_for_while_its_window_is_open() {
     let line = calendar(&json!("0 2 * * *"));
     let late = two + 3 * DAY + HOUR;
     assert_eq!(line.due(asked, late).map(|window| window.begin), Some(two + 3 * DAY));
-    assert_eq!(line.due(Asked { begun: Some(late), at: late }, late + HOUR), None);
+    assert_eq!(line.due(Asked { begun: Some(late), at: late, full_at: late }, late + HOUR), None);
 }
 
 #[test]
 fn a_rule_that_starts_inside_begins_one_run_in_each_window() {
     let calendar = nightly("inside");
     let two = at("2026-03-10T02:00Z");
-    let made_inside = Asked { begun: None, at: two + HOUR };
+    let made_inside = Asked { begun: None, at: two + HOUR, full_at: two + HOUR };
     assert_eq!(calendar.due(made_inside, two + HOUR).map(|window| window.begin), Some(two));
-    let ran = Asked { begun: Some(two + HOUR), at: two + HOUR + MINUTE };
+    let ran = Asked { begun: Some(two + HOUR), at: two + HOUR + MINUTE, full_at: two + HOUR + MINUTE };
     assert_eq!(calendar.due(ran, two + 2 * HOUR), None);
     assert!(calendar.due(ran, two + DAY).is_some());
 }
@@ -142,7 +142,7 @@ fn windows_that_overlap_are_as_one_and_the_last_to_end_counts() {
     // Longer than a day, daily: always open, and each beginning is one.
     let long = calendar(&json!([{"hours": [0], "length_minutes": 3_000}]));
     assert!((0..48).all(|hour| long.is_open(midnight + hour * HOUR)));
-    let asked = Asked { begun: Some(midnight), at: midnight + HOUR };
+    let asked = Asked { begun: Some(midnight), at: midnight + HOUR, full_at: midnight + HOUR };
     assert_eq!(long.due(asked, midnight + DAY).map(|window| window.begin), Some(midnight + DAY));
 }
 
@@ -150,7 +150,7 @@ fn windows_that_overlap_are_as_one_and_the_last_to_end_counts() {
 fn an_interval_is_counted_from_the_beginning_of_the_last_run() {
     let calendar = calendar(&json!({"every_minutes": 15, "kind": "minimal"}));
     let noon = at("2026-03-10T12:00Z");
-    let asked = |begun| Asked { begun, at: 0 };
+    let asked = |begun| Asked { begun, at: 0, full_at: 0 };
     assert!(calendar.due(asked(None), noon).is_some(), "it never ran");
     assert_eq!(calendar.due(asked(Some(noon)), noon + 15 * MINUTE - 1), None);
     let due = calendar.due(asked(Some(noon)), noon + 15 * MINUTE).unwrap();
@@ -164,7 +164,7 @@ fn an_interval_is_counted_from_the_beginning_of_the_last_run() {
 fn a_clock_that_is_put_back_neither_begins_twice_nor_stops_a_job_for_good() {
     let two = at("2026-03-10T02:00Z");
     let interval = calendar(&json!("every 15m"));
-    let asked = |begun| Asked { begun: Some(begun), at: begun };
+    let asked = |begun| Asked { begun: Some(begun), at: begun, full_at: begun };
     assert_eq!(interval.due(asked(two + 1_000), two), None, "a second");
     assert_eq!(interval.due(asked(two + 15 * MINUTE), two), None, "an interval");
     assert!(interval.due(asked(two + 15 * MINUTE + 1), two).is_some(), "more than that");
@@ -179,7 +179,7 @@ fn a_clock_that_is_put_back_neither_begins_twice_nor_stops_a_job_for_good() {
 #[test]
 fn when_to_look_again_is_known() {
     let two = at("2026-03-10T02:00Z");
-    let asked = Asked { begun: Some(two), at: two };
+    let asked = Asked { begun: Some(two), at: two, full_at: two };
     let nightly = nightly("begin");
     assert_eq!(nightly.next_change(asked, two + HOUR), Some(two + 3 * HOUR), "it closes");
     assert_eq!(nightly.next_change(asked, two + 4 * HOUR), Some(two + DAY), "it opens");
@@ -248,7 +248,7 @@ fn what_never_comes_is_found_out_at_once() {
             let next = calendar.next_begin(now);
             assert!(next.is_none_or(|next| next > now), "{text} after {now}: {next:?}");
             assert!(calendar.window_at(now).is_none_or(|window| window.begin <= now));
-            let asked = Asked { begun: Some(now), at: now };
+            let asked = Asked { begun: Some(now), at: now, full_at: now };
             assert_eq!(calendar.due(asked, now), None, "{text} at {now}");
             assert!(calendar.next_change(asked, now).is_none_or(|at| at > now));
         }

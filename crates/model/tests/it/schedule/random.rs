@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
+use ingather_model::job::RunKind;
 use ingather_model::job::schedule::{Asked, Calendar, Schedule, Start, Window};
 use serde_json::{Map, Value, json};
 
@@ -107,15 +108,30 @@ impl Slow {
     /// What may begin a run.
     fn due(&self, asked: Asked, now: i64) -> Vec<Window> {
         let fresh = |window: &Window| {
+            let at = if window.kind == RunKind::Full { asked.full_at } else { asked.at };
             asked.begun.is_none_or(|begun| begun < window.begin)
-                && (window.start == Start::Inside || asked.at < window.begin)
+                && (window.start == Start::Inside || at < window.begin)
         };
         self.open(now).into_iter().filter(fresh).collect()
+    }
+
+    /// Whether a window for a full run is open that began after an instant.
+    fn owes_full(&self, after: i64, now: i64) -> bool {
+        self.open(now).iter().any(|window| window.kind == RunKind::Full && window.begin > after)
     }
 }
 
 fn end(window: &Window) -> i64 {
     window.end.unwrap_or(i64::MAX)
+}
+
+/// Whether what begins a run is among what may, and none of these is for a full run where this one is not, or ends later.
+fn is_first(answer: Option<Window>, among: &[Window]) -> bool {
+    let order = |window: &Window| (window.kind == RunKind::Full, end(window));
+    match answer {
+        None => among.is_empty(),
+        Some(window) => among.contains(&window) && among.iter().all(|other| order(other) <= order(&window)),
+    }
 }
 
 /// Whether what was answered is among what may be, and none of these ends later.
@@ -157,7 +173,8 @@ fn schedules_are_as_the_slow_calendar_says(change: usize) -> Tried {
         };
         pair.compare(&mut rng, midnight, &mut tried);
     }
-    assert!(tried.minutes_open > 50_000 && tried.runs > 1_000, "the schedules try something: {tried:?}");
+    let is_enough = tried.minutes_open > 50_000 && tried.runs > 1_000 && tried.owed > 100;
+    assert!(is_enough, "the schedules try something: {tried:?}");
     tried
 }
 
@@ -165,6 +182,7 @@ fn schedules_are_as_the_slow_calendar_says(change: usize) -> Tried {
 struct Tried {
     minutes_open: usize,
     runs: usize,
+    owed: usize,
 }
 
 /// Both calendars of one schedule, and what the slow one covers.
@@ -182,7 +200,8 @@ impl Pair {
         let Pair { quick, slow, told, .. } = self;
         // Windows that began before the slow calendar does are known to one alone.
         let is_known = |window: Option<Window>| window.is_none_or(|window| window.begin >= self.from);
-        let mut asked = Asked { begun: None, at: self.from };
+        let mut asked = Asked { begun: None, at: self.from, full_at: self.from };
+        let (mut last, mut looked_at) = (RunKind::Full, self.from);
         let (mut busy_until, mut off_until) = (self.from, self.from);
         for minute in -60..1_380 {
             let now = midnight + minute * MINUTE + *rng.choice(&[0, 1, 30_000, MINUTE - 1]).unwrap();
@@ -199,15 +218,24 @@ impl Pair {
                 continue;
             }
             asked.at = asked.at.max(busy_until);
+            if last == RunKind::Full {
+                asked.full_at = asked.full_at.max(busy_until);
+            }
             let due = quick.due(asked, now);
-            let is_right = is_best(due, &slow.due(asked, now));
+            let is_right = is_first(due, &slow.due(asked, now));
             assert!(!is_known(due) || is_right, "{now}, {asked:?}, {due:?}, {told}");
-            if due.is_some() {
+            // Whatever is open beside, and whichever minimal run was under way when it began, a full run gets its turn.
+            if slow.owes_full(looked_at.max(asked.full_at), now) {
+                tried.owed += 1;
+                assert_eq!(due.map(|window| window.kind), Some(RunKind::Full), "{now}, {asked:?}, {told}");
+            }
+            if let Some(window) = due {
                 tried.runs += 1;
+                last = window.kind;
                 asked.begun = Some(now);
                 busy_until = now + rng.i64(1..90) * MINUTE;
             }
-            asked.at = now;
+            (asked.at, asked.full_at, looked_at) = (now, now, now);
             if rng.u8(0..200) == 0 {
                 off_until = now + rng.i64(1..600) * MINUTE;
             }

@@ -75,6 +75,9 @@ fn pretended(wanted: &Wanted) -> Job {
         error: None,
         paused: false,
         scheduled_at: 0,
+
+        restart: None,
+        rereads: 0,
     });
     Job { definition: wanted.definition.clone(), ..job }
 }

@@ -50,6 +50,7 @@ impl Terms {
             guard_off: self.guard_off,
             accepts_devices: false,
             rereads: false,
+            goes_on: false,
         }
     }
 }

@@ -6,12 +6,16 @@ use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_operations::jobs::schedule::ToldSchedule;
 use ingather_operations::jobs::{
     self, AbortJob, BlindSpot, ConfirmRemovals, DefineJob, Defined, DeleteJob, Deletion, DeletionCounts,
-    HeldCause, HeldJob, ListJobs, ListRuns, PauseJob, Paused, Removals, ResumeJob, Run, ShowJob, ShownJob,
-    StartJob,
+    HeldCause, HeldJob, ListJobs, ListRuns, PauseJob, Paused, Removals, RestartJob, ResumeJob, Run, ShowJob,
+    ShownJob, StartJob,
 };
 use ingather_operations::pipeline;
 
 use super::pages;
+
+mod again;
+pub(super) mod wait;
+
 use crate::arguments::{Global, Job};
 use crate::exit::{self, Failure, Result};
 use crate::wiring::{Program, caller};
@@ -26,6 +30,9 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
         Job::Define(define) => define_job(&program, *define),
         Job::Start { job, minimal } => start(&program, job, minimal),
         Job::Abort { job } => abort(&program, job),
+        Job::Restart { job, minimal } => restart(&program, job, minimal),
+        Job::Wait { job, timeout } => wait::run(&program, &job, timeout),
+        Job::ResetSeeding { job, dry_run } => again::reset_seeding(&program, job, dry_run),
         Job::Pause { job } => {
             tell_paused(global, &jobs::PAUSE.call(&program.context(), &caller(), PauseJob { job })?)
         }
@@ -90,7 +97,8 @@ fn list(program: &Program<'_>) -> Result<u8> {
 fn state_word(state: State, works: bool) -> &'static str {
     match state {
         State::Resting => "idle",
-        State::Starting | State::Working | State::Sweeping | State::Ending if !works => "stopped",
+        State::Starting if !works => "waiting to go on",
+        State::Working | State::Sweeping | State::Ending if !works => "stopped",
         State::Starting | State::Working | State::Sweeping | State::Ending => "running",
         State::Stopping | State::Deleting | State::Gone => state.as_str(),
     }
@@ -207,12 +215,30 @@ fn start(program: &Program<'_>, job: String, minimal: bool) -> Result<u8> {
     Ok(exit::DONE)
 }
 
+fn restart(program: &Program<'_>, job: String, minimal: bool) -> Result<u8> {
+    let mode = if minimal { RunKind::Minimal } else { RunKind::Full };
+    let restarted = jobs::RESTART.call(&program.context(), &caller(), RestartJob { job, mode })?;
+    let name = &restarted.job;
+    match (&restarted.ended, restarted.stopping) {
+        (Some(synced), _) => return super::sync::tell(program, synced),
+        (None, _) if program.global.json => show::answer(&restarted),
+        (None, _) if program.global.quiet => {}
+        (None, true) => {
+            show::stderr(&format!("the run of job {name} stops, and another one begins when it has ended"))
+        }
+        (None, false) => show::stderr(&format!("a run of job {name} was begun")),
+    }
+    Ok(exit::DONE)
+}
+
 fn abort(program: &Program<'_>, job: String) -> Result<u8> {
     let aborted = jobs::ABORT.call(&program.context(), &caller(), AbortJob { job })?;
     if program.global.json {
         show::answer(&aborted);
     } else if aborted.stopping {
         show::line(&format!("job {} stops", aborted.job));
+    } else if aborted.rests {
+        show::line(&format!("job {} rests: its last run does not go on by itself", aborted.job));
     } else {
         show::line(&format!("job {} is not worked on here", aborted.job));
     }

@@ -1,0 +1,138 @@
+//! Runs that are begun anew, and waited for.
+
+use serde_json::json;
+
+use super::Service;
+use super::runs::{at_rest, hold_amid_run};
+use crate::sandbox::{Kept, Sandbox};
+
+#[test]
+fn two_people_who_restart_a_run_at_once_have_one_further_run() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    sandbox.write("b.txt", "apple");
+    let mut service = Service::start(&sandbox);
+    let mut holder = hold_amid_run(&sandbox, &service, 2);
+    let restart = || service.request("POST", "/api/v1/jobs/root/restart").body(&json!({"mode": "minimal"}));
+    std::thread::scope(|scope| {
+        let both = [0, 1].map(|_| scope.spawn(|| restart().send(service.address).is(200).json()));
+        for answer in both {
+            let told = json!({"job": "root", "mode": "minimal", "stopping": true});
+            assert_eq!(answer.join().unwrap(), told);
+        }
+    });
+    let shown = service.answer("GET", "/api/v1/jobs/root");
+    assert_eq!((&shown["works"], &shown["restart"]), (&json!(true), &json!("minimal")));
+    holder.batch_execute("ROLLBACK").unwrap();
+    service.tells("run of job root: stopped: ");
+    service.tells("run of job root: begins again");
+    service.tells("run of job root: ended: ");
+    let shown = at_rest(&service, "root");
+    let last = (&shown["run"]["run"], &shown["run"]["kind"], &shown["run"]["outcome"], &shown["documents"]);
+    assert_eq!(last, (&json!(3), &json!("minimal"), &json!("done"), &json!(2)));
+    assert_eq!((&shown["state"], shown.get("restart")), (&json!("resting"), None));
+    let runs = service.answer("GET", "/api/v1/jobs/root/runs");
+    assert_eq!((&runs["runs"][1]["outcome"], &runs["runs"][1]["kind"]), (&json!("stopped"), &json!("full")));
+
+    // At rest it begins one, and what is refused for a start is refused for it.
+    let answer = service.answer("POST", "/api/v1/jobs/root/restart");
+    assert_eq!(answer, json!({"job": "root", "mode": "full", "stopping": false}));
+    assert_eq!(at_rest(&service, "root")["run"]["run"], 4);
+    service.answer("POST", "/api/v1/jobs/root/pause");
+    service.ask("POST", "/api/v1/jobs/root/restart").refuses(409, "paused");
+    service.answer("POST", "/api/v1/jobs/root/resume");
+    service.ask("POST", "/api/v1/jobs/none/restart").refuses(404, "no_such_job");
+}
+
+#[test]
+fn an_abort_takes_a_restart_back_and_the_end_of_the_service_does_not() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    sandbox.write("b.txt", "apple");
+    let service = Service::start(&sandbox);
+    let mut holder = hold_amid_run(&sandbox, &service, 2);
+    service.answer("POST", "/api/v1/jobs/root/restart");
+    assert_eq!(service.answer("POST", "/api/v1/jobs/root/abort")["stopping"], true);
+    holder.batch_execute("ROLLBACK").unwrap();
+    let shown = at_rest(&service, "root");
+    let last = (&shown["state"], &shown["run"]["run"], &shown["run"]["outcome"]);
+    assert_eq!(last, (&json!("resting"), &json!(2), &json!("stopped")));
+
+    let mut holder = hold_amid_run(&sandbox, &service, 3);
+    service.answer("POST", "/api/v1/jobs/root/restart");
+    let key = service.key.clone();
+    rustix::process::kill_process(service.pid(), rustix::process::Signal::TERM).unwrap();
+    holder.batch_execute("ROLLBACK").unwrap();
+    let mut service = service;
+    service.ended().exits(143);
+    let mut service = Service::with(&sandbox, key, &[]);
+    service.tells("run of job root: begins again");
+    service.tells("run of job root: ended: ");
+    assert_eq!(at_rest(&service, "root")["run"]["run"], 4);
+}
+
+#[test]
+fn a_command_waits_for_the_end_of_a_run_and_ends_as_it_did() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    assert!(
+        sandbox.run(&["job", "wait", "root"]).exits(0).out.starts_with("root: run 1 done: 1 seen: 1 added")
+    );
+    sandbox.run(&["job", "wait", "none"]).refuses(2, &["there is no job `none`"]);
+    sandbox.write("b.txt", "apple");
+    let service = Service::start(&sandbox);
+    let mut holder = hold_amid_run(&sandbox, &service, 2);
+    let address = format!("http://{}", service.address);
+    let wait = |flags: &[&str]| {
+        let asked = ["job", "wait", "root", "--server", &address];
+        let mut command = sandbox.command(&[&asked, flags].concat());
+        command.env("INGATHER_API_KEY", &service.key).output().unwrap()
+    };
+    let over = wait(&["--timeout", "1"]);
+    assert_eq!(over.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&over.stderr).contains("is still under way after 1 s"), "{over:?}");
+    let local = sandbox.run(&["job", "wait", "root", "--timeout", "1"]).exits(3);
+    assert!(local.err.contains("is still under way"), "{local:?}");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| wait(&["--json"]));
+        service.answer("POST", "/api/v1/jobs/root/abort");
+        holder.batch_execute("ROLLBACK").unwrap();
+        let waited = waits.join().unwrap();
+        assert_eq!(waited.status.code(), Some(1), "{waited:?}");
+        let shown: serde_json::Value = serde_json::from_slice(&waited.stdout).unwrap();
+        assert_eq!((&shown["run"]["run"], &shown["run"]["outcome"]), (&json!(2), &json!("stopped")));
+    });
+}
+
+#[test]
+fn after_a_reset_of_seeding_the_next_run_is_full_and_reads_everything_until_one_has() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        sandbox.write("a.txt", "apple");
+        sandbox.write("b.txt", "apple");
+        sandbox.synced(&[]);
+        let dry = sandbox.run(&["job", "reset-seeding", "root", "--dry-run"]).exits(0);
+        assert!(dry.out.contains("would be a full one that reads 2 documents again"), "{dry:?}");
+        let rereads = || sandbox.run(&["job", "show", "root", "--json"]).json()[0].get("rereads").cloned();
+        assert_eq!(rereads(), None);
+        std::fs::remove_file(sandbox.root().join("b.txt")).unwrap();
+        let service = Service::start(&sandbox);
+        let reset = service.answer("POST", "/api/v1/jobs/root/reset-seeding");
+        assert_eq!(reset, json!({"job": "root", "documents": 2, "under_way": false, "dry_run": false}));
+        let minimal = service.request("POST", "/api/v1/jobs/root/start").body(&json!({"mode": "minimal"}));
+        assert_eq!(minimal.send(service.address).is(200).json()["mode"], "full");
+        let shown = at_rest(&service, "root");
+        let last = (&shown["run"]["kind"], &shown["documents"], shown.get("rereads"));
+        assert_eq!(
+            last,
+            (&json!("full"), &json!(1), None),
+            "what is gone was removed, and nothing is left to do"
+        );
+        minimal.send(service.address).is(200);
+        assert_eq!(at_rest(&service, "root")["run"]["kind"], "minimal");
+        service.ask("POST", "/api/v1/jobs/none/reset-seeding").refuses(404, "no_such_job");
+    }
+}
