@@ -2,6 +2,7 @@
 //! again, and nobody waits in a queue that could grow.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -13,7 +14,7 @@ use ingather_operations::operation::{Callable, Role};
 use ingather_operations::problem::{Code, Problem, Result};
 use ingather_operations::{Asker, Caller, Context, Service};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::problems::{self, json_response};
 use crate::request;
@@ -31,11 +32,14 @@ pub(crate) enum Peer {
 pub(crate) struct Answers {
     service: Arc<dyn Service>,
     free: Arc<Semaphore>,
+    /// Whoever watches the service is answered when it has no room for anybody else, one at a time.
+    probes: Arc<Semaphore>,
 }
 
 impl Answers {
     pub(crate) fn new(service: Arc<dyn Service>) -> Answers {
-        Answers { service, free: Arc::new(Semaphore::new(limits::HTTP_OPERATIONS_MAX)) }
+        let semaphore = |permits| Arc::new(Semaphore::new(permits));
+        Answers { service, free: semaphore(limits::HTTP_OPERATIONS_MAX), probes: semaphore(1) }
     }
 
     pub(crate) fn log(&self, line: &str) {
@@ -60,6 +64,14 @@ impl Answers {
             );
             Problem::new(Code::Busy, sentence)
         })?;
+        self.work_with(permit, work).await
+    }
+
+    async fn work_with<T: Send + 'static>(
+        &self,
+        permit: OwnedSemaphorePermit,
+        work: impl FnOnce(&Context<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let service = self.service.clone();
         let worked = tokio::task::spawn_blocking(move || {
             let worked = work(&service.context());
@@ -72,11 +84,23 @@ impl Answers {
 
     /// Whether the inventory answers.
     pub(crate) async fn ready(&self) -> Response {
-        let asked = self.work(|context| {
-            let caller = Caller { roles: &[Role::Operator], identity: &|| Ok(Identity::anonymous()) };
-            jobs::LIST.call(context, &caller, ListJobs { limit: 1, cursor: None }).map(drop)
+        let asked = async {
+            let permit = self.probes.clone().acquire_owned().await;
+            let permit = permit.map_err(|_| Problem::stopped())?;
+            let work = |context: &Context<'_>| {
+                let caller = Caller { roles: &[Role::Operator], identity: &|| Ok(Identity::anonymous()) };
+                jobs::LIST.call(context, &caller, ListJobs { limit: 1, cursor: None }).map(drop)
+            };
+            self.work_with(permit, work).await
+        };
+        let asked = tokio::time::timeout(Duration::from_millis(limits::HTTP_READY_MS_MAX), asked);
+        let asked = asked.await.unwrap_or_else(|_| {
+            let waited = limits::HTTP_READY_MS_MAX / 1_000;
+            let sentence =
+                format!("the inventory has not answered within {waited} s; look at its disk or its server");
+            Err(Problem::new(Code::Busy, sentence))
         });
-        match asked.await {
+        match asked {
             Ok(()) => json_response(StatusCode::OK, "application/json", &json!({"ready": true})),
             Err(problem) => problems::response(&problem),
         }
@@ -152,6 +176,7 @@ fn done(
 /// # Errors
 /// `Unauthenticated` for another way to say who asks: it is no reason to go on as somebody else.
 fn presented(headers: &HeaderMap) -> Result<Option<String>> {
+    request::refuse_twice(headers, &[header::AUTHORIZATION, header::CONTENT_TYPE, header::HOST])?;
     let Some(said) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
     let said = said.to_str().ok().and_then(|said| said.split_once(' '));
     match said {

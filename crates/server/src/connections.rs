@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -16,14 +15,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ingather_model::limits;
 use ingather_operations::Service;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
 use crate::answers::{Answers, Peer};
+use crate::places::{Place, Places};
 use crate::routes::routes;
-use crate::slow::Patient;
+use crate::slow::{Patient, Stream};
 
 /// Longest wait before another connection is accepted, when the machine had no room for one.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -60,84 +59,100 @@ impl Stop {
 pub fn serve(service: Arc<dyn Service>, listening: Listening, stop: &Stop) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(limits::HTTP_OPERATIONS_MAX)
+        // One more asks whether the inventory answers.
+        .max_blocking_threads(limits::HTTP_OPERATIONS_MAX + 1)
         .build()?;
-    let served = runtime.block_on(accept(Arc::new(Answers::new(service)), listening, stop.0.subscribe()));
+    let served = runtime.block_on(listen(Arc::new(Answers::new(service)), listening, stop.0.subscribe()));
     // An operation that is at work was asked to stop by whoever stops the program, and ends in its own time.
     runtime.shutdown_background();
     served
 }
 
-enum Accepted {
-    Network(tokio::net::TcpStream),
-    Socket(tokio::net::UnixStream),
+/// A listener, and what tells who is at the other end of its connections.
+enum Listener {
+    Network(tokio::net::TcpListener),
+    Socket(tokio::net::UnixListener),
+}
+
+impl Listener {
+    async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
+        Ok(match self {
+            Listener::Network(listener) => (Box::new(listener.accept().await?.0), Peer::Network),
+            Listener::Socket(listener) => {
+                let (stream, _) = listener.accept().await?;
+                let peer = Peer::User(stream.peer_cred()?.uid());
+                (Box::new(stream), peer)
+            }
+        })
+    }
+}
+
+async fn listen(answers: Arc<Answers>, listening: Listening, stop: watch::Receiver<bool>) -> io::Result<()> {
+    let Listening { network, socket } = listening;
+    let port = network.local_addr()?.port();
+    network.set_nonblocking(true)?;
+    socket.set_nonblocking(true)?;
+    let network = Listener::Network(tokio::net::TcpListener::from_std(network)?);
+    let socket = Listener::Socket(tokio::net::UnixListener::from_std(socket)?);
+    let router = routes(answers.clone(), port);
+    // Each has places of its own, and none waits for the other.
+    let over_network = accept(&answers, &network, &router, limits::HTTP_CONNECTIONS_MAX, stop.clone());
+    let over_socket = accept(&answers, &socket, &router, limits::HTTP_SOCKET_CONNECTIONS_MAX, stop);
+    tokio::join!(over_network, over_socket);
+    Ok(())
 }
 
 async fn accept(
-    answers: Arc<Answers>,
-    listening: Listening,
+    answers: &Answers,
+    listener: &Listener,
+    router: &Router,
+    most: usize,
     mut stop: watch::Receiver<bool>,
-) -> io::Result<()> {
-    let Listening { network, socket } = listening;
-    network.set_nonblocking(true)?;
-    socket.set_nonblocking(true)?;
-    let network = tokio::net::TcpListener::from_std(network)?;
-    let socket = tokio::net::UnixListener::from_std(socket)?;
-    let room = Arc::new(Semaphore::new(limits::HTTP_CONNECTIONS_MAX));
-    let router = routes(answers.clone());
+) {
+    let places = Places::new(most);
     let mut connections = JoinSet::new();
     loop {
-        // Those beyond the bound wait in the queue of the kernel, which has one of its own.
-        let place = tokio::select! {
-            place = room.clone().acquire_owned() => place.map_err(io::Error::other)?,
-            _ = stop.wait_for(|stop| *stop) => break,
-        };
         let accepted = tokio::select! {
-            accepted = network.accept() => accepted.map(|(stream, _)| Accepted::Network(stream)),
-            accepted = socket.accept() => accepted.map(|(stream, _)| Accepted::Socket(stream)),
+            accepted = listener.accept() => accepted,
             _ = stop.wait_for(|stop| *stop) => break,
         };
-        let begun = accepted.and_then(|accepted| {
-            let (router, stop) = (router.clone(), stop.clone());
-            match accepted {
-                Accepted::Network(stream) => {
-                    connections.spawn(connection(stream, Peer::Network, router, stop, place));
-                }
-                Accepted::Socket(stream) => {
-                    let peer = Peer::User(stream.peer_cred()?.uid());
-                    connections.spawn(connection(stream, peer, router, stop, place));
-                }
+        match accepted {
+            Ok((stream, peer)) => {
+                // Those beyond it wait in the queue of the kernel, which has a bound of its own.
+                let place = tokio::select! {
+                    place = places.take() => place,
+                    _ = stop.wait_for(|stop| *stop) => break,
+                };
+                connections.spawn(connection(stream, peer, router.clone(), stop.clone(), place));
             }
-            Ok(())
-        });
-        if let Err(error) = begun {
-            answers.log(&format!("a connection was not accepted: {error}"));
-            // Too many open files, most likely: asking again at once would only say so again.
-            tokio::time::sleep(AGAIN).await;
+            Err(error) => {
+                answers.log(&format!("a connection was not accepted: {error}"));
+                // Too many open files, most likely: asking again at once would only say so again.
+                tokio::time::sleep(AGAIN).await;
+            }
         }
         while connections.try_join_next().is_some() {}
     }
     let ended = async { while connections.join_next().await.is_some() {} };
     // Who has not been answered within this time is cut off.
     let _ = tokio::time::timeout(Duration::from_millis(limits::HTTP_STOP_MS_MAX), ended).await;
-    Ok(())
 }
 
-async fn connection<S>(
-    stream: S,
+async fn connection(
+    stream: Box<dyn Stream>,
     peer: Peer,
     router: Router,
     mut stop: watch::Receiver<bool>,
-    _place: OwnedSemaphorePermit,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+    place: Place,
+) {
+    let turn = place.turn.clone();
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
-        let mut router = router.clone();
+        let (mut router, turn) = (router.clone(), turn.clone());
+        let request = request.map(|body| turn.request(body));
         async move {
-            let response = router.call(request.map(Body::new)).await;
-            Ok::<_, Infallible>(response.unwrap_or_else(|never| match never {}))
+            let response = router.call(request).await.unwrap_or_else(|never| match never {});
+            Ok::<_, Infallible>(response.map(|body| turn.answer(body)))
         }
     });
     let mut http = http1::Builder::new();
@@ -145,10 +160,12 @@ async fn connection<S>(
         .header_read_timeout(Duration::from_millis(limits::HTTP_HEAD_MS_MAX))
         .max_buf_size(limits::HTTP_HEAD_BYTES_MAX)
         .max_headers(limits::HTTP_HEADERS_MAX);
-    let mut served = std::pin::pin!(http.serve_connection(TokioIo::new(Patient::new(stream)), answer));
+    let stream = Patient::new(stream, Some(place.turn.clone()));
+    let mut served = std::pin::pin!(http.serve_connection(TokioIo::new(stream), answer));
     // What a client did wrong below HTTP is its own affair.
     tokio::select! {
         _ended = served.as_mut() => return,
+        () = place.turn.to_give_way() => return,
         _ = stop.wait_for(|stop| *stop) => {}
     }
     served.as_mut().graceful_shutdown();

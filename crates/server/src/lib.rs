@@ -3,7 +3,7 @@
 //!
 //! Reading order: `routes` makes a path of every row · `request` makes a request of path, query and body · `answers` lets the
 //! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `description` is the OpenAPI
-//! document · `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost ·
+//! document · `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost · `places` says who makes room ·
 //! `client` is the other side.
 
 mod answers;
@@ -11,6 +11,7 @@ mod client;
 mod connections;
 mod description;
 mod pages;
+mod places;
 mod problems;
 mod request;
 mod routes;

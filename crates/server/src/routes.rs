@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -19,7 +20,7 @@ use crate::problems::{self, json_response};
 use crate::request::API;
 
 /// What a service answers, by path and verb.
-pub(crate) fn routes(answers: Arc<Answers>) -> Router {
+pub(crate) fn routes(answers: Arc<Answers>, port: u16) -> Router {
     let described = Arc::new(description());
     let mut router = Router::new()
         .route(
@@ -33,17 +34,27 @@ pub(crate) fn routes(answers: Arc<Answers>) -> Router {
         );
     for operation in OPERATIONS {
         let Rest::At(verb, path) = operation.rest else { continue };
-        let answer = move |State(answers): State<Arc<Answers>>, parts: RawPathParams, request: Request| {
+        let answer = move |State(answers): State<Arc<Answers>>, parts: Parts, request: Request| async move {
+            let Ok(parts) = parts else { return no_text() };
             let parts = parts.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
-            async move { answers::answer(answers, *operation, parts, request).await }
+            answers::answer(answers, *operation, parts, request).await
         };
         router = router.route(&format!("{API}{path}"), on(filter(verb), answer));
     }
     router
         .with_state(answers.clone())
-        .merge(pages(answers))
+        .merge(pages(answers, port))
         .fallback(nothing)
         .method_not_allowed_fallback(wrong_verb)
+}
+
+/// Fields in a path; none when they are no text.
+type Parts = Result<RawPathParams, RawPathParamsRejection>;
+
+fn no_text() -> Response {
+    problems::response(&Problem::usage(
+        "the path is not in UTF-8; encode names as UTF-8, then in percent-encoding",
+    ))
 }
 
 fn filter(verb: Verb) -> MethodFilter {

@@ -5,11 +5,12 @@ use std::os::unix::fs::MetadataExt;
 
 use ingather_model::access::identity::Identity;
 use ingather_model::access::unix_user;
-use ingather_store::{Durability, audit};
+use ingather_store::{Durability, audit as stored};
 use serde_json::Value;
 
 use crate::access;
 use crate::callers::api_keys::{self, KeyAccount};
+use crate::callers::audit;
 use crate::context::{Caller, Context};
 use crate::operation::{Callable, Effect, Role};
 use crate::problem::{Code, Problem, Result};
@@ -55,6 +56,20 @@ impl Asker {
         Ok(Asker { name: format!("user {user}"), roles: vec![role], account: Account::User(user) })
     }
 
+    /// Whether they have a role.
+    pub fn has(&self, role: Role) -> bool {
+        Caller { roles: &self.roles, identity: &|| Ok(Identity::anonymous()) }.has(role)
+    }
+
+    /// Whose access tokens count in their searches; none where only what is open to everybody is found.
+    pub fn account(&self) -> Option<String> {
+        match &self.account {
+            Account::Nobody => None,
+            Account::Named(account) => Some(account.name.clone()),
+            Account::User(number) => Some(number.to_string()),
+        }
+    }
+
     /// Does what they ask for; a change is on record before it is done, and what cannot be put on record is not done.
     ///
     /// # Errors
@@ -72,25 +87,23 @@ impl Asker {
         if operation.effect == Effect::Reads || !caller.has(operation.role) {
             return operation.call_json(context, &caller, request, each);
         }
-        let job = request.get("job").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let number = self.note(context, operation.name, &job)?;
+        let number = self.note(context, operation.name, &audit::about(operation.name, &request))?;
         let answer = operation.call_json(context, &caller, request, each);
         let outcome = answer.as_ref().map_or_else(|problem| problem.code.row().word, |_| "done");
         let writing = context.host.write_beside("record of changes")?;
         writing.store.write(Durability::Synced, |sql| {
             writing.lease.fence(sql)?;
-            audit::end(sql, number, outcome)
+            stored::end(sql, number, outcome)
         })?;
         answer
     }
 
     /// Puts a change on record that is about to be done; its number.
-    fn note(&self, context: &Context<'_>, operation: &str, job: &str) -> Result<i64> {
+    fn note(&self, context: &Context<'_>, operation: &str, about: &str) -> Result<i64> {
         let writing = context.host.write_beside("record of changes")?;
-        let job: String = job.chars().take(JOB_NAME_MAX).collect();
         Ok(writing.store.write(Durability::Synced, |sql| {
             writing.lease.fence(sql)?;
-            audit::begin(sql, context.now(), &self.name, operation, &job)
+            stored::begin(sql, context.now(), &self.name, operation, about)
         })?)
     }
 
@@ -110,6 +123,3 @@ impl Asker {
         }
     }
 }
-
-/// Characters of the name of a job that are put on record: whoever asks may have made one up.
-const JOB_NAME_MAX: usize = 200;

@@ -12,6 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
+use ingather_operations::operation::Role;
 use ingather_operations::problem::{Code, Problem, Result};
 use ingather_operations::search::{Found, SEARCH};
 use ingather_operations::{Asker, Context, api_keys};
@@ -21,10 +22,6 @@ use crate::answers::Answers;
 use crate::request;
 use sessions::{Session, Sessions};
 
-/// The cookie of somebody who is logged in.
-const SESSION: &str = "ingather_session";
-/// The cookie of somebody who is about to log in: the form holds the same word.
-const FORM: &str = "ingather_form";
 /// Nothing is run, nothing is fetched from elsewhere, nobody puts the page into theirs.
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -32,11 +29,21 @@ const POLICY: &str =
 struct Pages {
     answers: Arc<Answers>,
     sessions: Sessions,
+    /// The cookie of somebody who is logged in. Cookies know no ports: its name has that of the service, so that services of one machine
+    /// do not take each other's.
+    session: String,
+    /// The cookie of somebody who is about to log in: the form holds the same word.
+    form: String,
 }
 
 /// The pages.
-pub(crate) fn pages(answers: Arc<Answers>) -> Router {
-    let pages = Arc::new(Pages { answers, sessions: Sessions::default() });
+pub(crate) fn pages(answers: Arc<Answers>, port: u16) -> Router {
+    let pages = Arc::new(Pages {
+        answers,
+        sessions: Sessions::default(),
+        session: format!("ingather_session_{port}"),
+        form: format!("ingather_form_{port}"),
+    });
     Router::new()
         .route("/", get(search))
         .route("/login", post(login))
@@ -78,17 +85,49 @@ fn with_cookie(mut response: Response, name: &str, value: &str) -> Response {
 
 fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let all = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(known, _)| *known == name).map(|(_, value)| value.to_owned())
+    let pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(known, _)| *known == name).map(|(_, value)| value.to_owned());
+    // Two of one name: one of them is somebody else's.
+    values.next().filter(|value| values.all(|other| other == *value))
 }
 
-/// Asks for a key, with a word that only this browser has.
-fn ask_for_key(status: StatusCode, wrong: Option<&str>) -> Response {
-    match api_keys::random() {
-        Ok(form) => with_cookie(page(status, html::login(&form, wrong)), FORM, &form),
-        Err(problem) => page(StatusCode::INTERNAL_SERVER_ERROR, html::login("", Some(&problem.to_string()))),
+impl Pages {
+    /// Asks for a key, with a word that only this browser has.
+    fn ask_for_key(&self, status: StatusCode, wrong: Option<&str>) -> Response {
+        match api_keys::random() {
+            Ok(form) => with_cookie(page(status, html::login(&form, wrong)), &self.form, &form),
+            Err(problem) => {
+                page(StatusCode::INTERNAL_SERVER_ERROR, html::login("", Some(&problem.to_string())))
+            }
+        }
     }
 }
+
+/// As whom a key searches, in words.
+///
+/// # Errors
+/// `Forbidden` when it may not.
+fn whose(asker: &Asker) -> Result<String> {
+    if !asker.has(Role::Searcher) {
+        let roles: Vec<&str> = asker.roles.iter().map(|role| role.as_str()).collect();
+        let sentence = format!(
+            "This API key may not search: it has the role {}, and searching needs the role searcher. {ANOTHER}",
+            roles.join(" and ")
+        );
+        return Err(Problem::new(Code::Forbidden, sentence));
+    }
+    let name = asker.name.trim_start_matches("key ");
+    Ok(match asker.account() {
+        Some(account) => format!("You search as {account}, by the API key {name}."),
+        None => format!(
+            "The API key {name} has no account: only what is open to everybody, known or not, is found. {ANOTHER}"
+        ),
+    })
+}
+
+/// How somebody gets a key to search with.
+const ANOTHER: &str =
+    "For a key that searches as a person: ingather api-key create NAME --role searcher --account USER";
 
 fn to_search() -> Response {
     let mut response = page(StatusCode::SEE_OTHER, String::new());
@@ -102,8 +141,8 @@ fn status(problem: &Problem) -> StatusCode {
 
 async fn search(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     let now = pages.answers.now();
-    let session = cookie(request.headers(), SESSION).and_then(|word| pages.sessions.get(&word, now));
-    let Some(session) = session else { return ask_for_key(StatusCode::OK, None) };
+    let session = cookie(request.headers(), &pages.session).and_then(|word| pages.sessions.get(&word, now));
+    let Some(session) = session else { return pages.ask_for_key(StatusCode::OK, None) };
     let fields = match request::pairs(request.uri().query().unwrap_or_default()) {
         Ok(fields) => fields,
         Err(problem) => return shown(&session, "", Some(Err(problem)), 0),
@@ -117,7 +156,7 @@ async fn search(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     let (key, asked) = (session.key.clone(), query.clone());
     let found = pages.answers.work(move |context| find(context, &key, &asked, offset)).await;
     if found.as_ref().is_err_and(|problem| problem.code == Code::Unauthenticated) {
-        return ask_for_key(
+        return pages.ask_for_key(
             StatusCode::UNAUTHORIZED,
             Some("Your API key is not valid any more. Log in with another one."),
         );
@@ -131,13 +170,13 @@ fn shown(session: &Session, query: &str, found: Option<Result<Found>>, offset: u
         _ => StatusCode::OK,
     };
     let found = found.map(|found| found.map_err(|problem| problem.to_string()));
-    page(status, html::found(&session.form, query, found, offset))
+    page(status, html::found(&session.form, &session.whose, query, found, offset))
 }
 
 fn find(context: &Context<'_>, key: &str, query: &str, offset: u32) -> Result<Found> {
     let asker = Asker::by_key(context, key)?;
     let request = json!({
-        "query": query, "limit": html::HITS, "offset": offset, "facets": true, "folds": true, "advise": false,
+        "query": query, "limit": html::HITS, "offset": offset, "facets": true, "folds": true, "advise": true,
     });
     let found = asker.ask(context, &SEARCH, request, &mut |_| {})?;
     serde_json::from_value(found)
@@ -158,35 +197,35 @@ fn value<'f>(fields: &'f [(String, String)], name: &str) -> &'f str {
 async fn login(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     let (headers, fields) = match fields(request).await {
         Ok(read) => read,
-        Err(problem) => return ask_for_key(status(&problem), Some(&problem.to_string())),
+        Err(problem) => return pages.ask_for_key(status(&problem), Some(&problem.to_string())),
     };
     let (form, key) = (value(&fields, "form"), value(&fields, "key").trim().to_owned());
-    if form.is_empty() || cookie(&headers, FORM).as_deref() != Some(form) {
-        return ask_for_key(StatusCode::FORBIDDEN, Some("This form is of another time. Send this one."));
+    if form.is_empty() || cookie(&headers, &pages.form).as_deref() != Some(form) {
+        return pages
+            .ask_for_key(StatusCode::FORBIDDEN, Some("This form is of another time. Send this one."));
     }
     let presented = key.clone();
-    let known = pages.answers.work(move |context| {
-        Asker::by_key(context, &presented)?;
-        Ok(context.now())
-    });
-    let begun = known.await.and_then(|now| pages.sessions.begin(key, now));
+    let known =
+        pages.answers.work(move |context| Ok((whose(&Asker::by_key(context, &presented)?)?, context.now())));
+    let begun = known.await.and_then(|(whose, now)| pages.sessions.begin(key, whose, now));
     match begun {
-        Ok(word) => with_cookie(with_cookie(to_search(), SESSION, &word), FORM, ""),
-        Err(problem) => ask_for_key(status(&problem), Some(&problem.to_string())),
+        Ok(word) => with_cookie(with_cookie(to_search(), &pages.session, &word), &pages.form, ""),
+        Err(problem) => pages.ask_for_key(status(&problem), Some(&problem.to_string())),
     }
 }
 
 async fn logout(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     let Ok((headers, fields)) = fields(request).await else {
-        return ask_for_key(StatusCode::BAD_REQUEST, None);
+        return pages.ask_for_key(StatusCode::BAD_REQUEST, None);
     };
-    let word = cookie(&headers, SESSION).unwrap_or_default();
+    let word = cookie(&headers, &pages.session).unwrap_or_default();
     let Some(session) = pages.sessions.get(&word, pages.answers.now()) else { return to_search() };
     if value(&fields, "form") != session.form {
         return page(
             StatusCode::FORBIDDEN,
             html::found(
                 &session.form,
+                &session.whose,
                 "",
                 Some(Err("This form is of another time. Send this one.".to_owned())),
                 0,
@@ -194,5 +233,5 @@ async fn logout(State(pages): State<Arc<Pages>>, request: Request) -> Response {
         );
     }
     pages.sessions.end(&word);
-    with_cookie(to_search(), SESSION, "")
+    with_cookie(to_search(), &pages.session, "")
 }

@@ -1,19 +1,23 @@
 //! The other side: asks a service for operations, by the same rows of the table that it answers by.
 
+mod answer;
+
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Request, StatusCode, header};
-use http_body_util::{BodyExt, Limited};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use axum::http::{Request, Response, StatusCode, header};
+use hyper::body::Incoming;
 use ingather_model::limits;
 use ingather_operations::operation::{Operation, Remote, Rest, Verb};
 use ingather_operations::problem::{Problem, ROWS, Result};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Runtime;
+
+use crate::slow::Stream;
+use answer::Said;
 
 use crate::request::API;
 
@@ -85,6 +89,12 @@ impl Client {
         };
         // What is left out and what is none are the same in every request.
         fields.retain(|_, value| !value.is_null());
+        // A list that has a cursor goes on behind a shorter page, too.
+        if (operation.request.schema)().to_value()["properties"].get("cursor").is_some()
+            && fields.get("limit").and_then(Value::as_u64) > Some(limits::HTTP_CLIENT_PAGE.into())
+        {
+            fields.insert("limit".to_owned(), limits::HTTP_CLIENT_PAGE.into());
+        }
         let mut part = |part: &str| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
             Some(name) => encoded(&fields.remove(name).unwrap_or_default()),
             None => part.to_owned(),
@@ -115,42 +125,26 @@ impl Client {
         })
     }
 
-    async fn answer(&self, request: Request<Body>) -> std::result::Result<(StatusCode, Value), String> {
-        let connect = Duration::from_millis(limits::HTTP_HEAD_MS_MAX);
-        let late = |_| "it does not take the connection".to_owned();
-        match &self.place {
-            Place::Socket(path) => {
-                let stream = tokio::time::timeout(connect, tokio::net::UnixStream::connect(path)).await;
-                sent(stream.map_err(late)?.map_err(|error| error.to_string())?, request).await
-            }
-            Place::Network(host) => {
-                let stream = tokio::time::timeout(connect, tokio::net::TcpStream::connect(host)).await;
-                sent(stream.map_err(late)?.map_err(|error| error.to_string())?, request).await
-            }
-        }
+    async fn connect(&self) -> io::Result<Box<dyn Stream>> {
+        Ok(match &self.place {
+            Place::Socket(path) => Box::new(tokio::net::UnixStream::connect(path).await?),
+            Place::Network(host) => Box::new(tokio::net::TcpStream::connect(host).await?),
+        })
+    }
+
+    /// Connects and sends a request; what is answered can be read from then on.
+    fn sent(&self, runtime: &Runtime, request: Request<Body>) -> Said<Response<Incoming>> {
+        let longest = Duration::from_millis(limits::HTTP_HEAD_MS_MAX);
+        let connected = runtime.block_on(async { tokio::time::timeout(longest, self.connect()).await });
+        let late = |_| format!("it has not taken the connection within {} s", longest.as_secs());
+        let stream = connected.map_err(late)?.map_err(|error| error.to_string())?;
+        answer::sent(runtime, stream, request)
     }
 }
 
 fn encoded(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     utf8_percent_encode(&text, PLAIN).to_string()
-}
-
-/// Sends a request and reads the whole answer.
-async fn sent<S>(stream: S, request: Request<Body>) -> std::result::Result<(StatusCode, Value), String>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let told = |error: hyper::Error| error.to_string();
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
-    let connection = tokio::spawn(connection);
-    let response = sender.send_request(request).await.map_err(told)?;
-    let status = response.status();
-    let body = Limited::new(response.into_body(), limits::HTTP_ANSWER_BYTES_MAX).collect().await;
-    let body = body.map_err(|error| error.to_string())?.to_bytes();
-    connection.abort();
-    let value = serde_json::from_slice(&body).map_err(|error| format!("it answers no JSON: {error}"))?;
-    Ok((status, value))
 }
 
 impl Remote for Client {
@@ -171,17 +165,19 @@ impl Remote for Client {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| away(error.to_string()))?;
-        let (status, mut answer) = runtime.block_on(self.answer(request)).map_err(away)?;
-        if status != StatusCode::OK {
-            return Err(problem(&answer));
+        let response = self.sent(&runtime, request).map_err(away)?;
+        let broken = |why| {
+            Problem::unable(format!("the answer of the service at {} cannot be read: {why}", self.told()))
+        };
+        if response.status() != StatusCode::OK {
+            return Err(problem(&answer::whole(&runtime, response).map_err(broken)?));
         }
         if operation.item.is_none() {
-            return Ok(answer);
+            return answer::whole(&runtime, response).map_err(broken);
         }
-        let items = answer["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
-        items.into_iter().for_each(each);
-        match answer["left_out"].as_u64() {
-            Some(0) => Ok(answer["answer"].take()),
+        let (answer, left_out) = answer::streamed(&runtime, response, each).map_err(broken)?;
+        match left_out {
+            Some(0) => Ok(answer),
             left_out => Err(Problem::unable(format!(
                 "the answer was cut: {} more of it did not fit; ask without --server",
                 left_out.unwrap_or_default()
