@@ -14,6 +14,7 @@ use ingather_engine::progress::Progress;
 use ingather_engine::{KeptLease, Process};
 use ingather_model::limits;
 use ingather_operations::jobs::BySchedule;
+use ingather_operations::jobs::events::{Listener, RunEvent};
 use ingather_operations::system::Look;
 use ingather_operations::{Background, Context, Host, Service, Work, Writing};
 use ingather_server::Stop;
@@ -42,6 +43,8 @@ pub(crate) struct Running {
     runs: Arc<Runs>,
     changes: Arc<Changes>,
     schedules: Mutex<Option<JoinHandle<()>>>,
+    /// Who hears of what happens to runs.
+    listeners: Mutex<Vec<Arc<Listener>>>,
     /// Which lock it holds.
     lock: Option<(u64, u64)>,
     itself: Weak<Running>,
@@ -162,6 +165,7 @@ impl Running {
             runs: Arc::default(),
             changes: Arc::default(),
             schedules: Mutex::default(),
+            listeners: Mutex::default(),
             lock,
             itself: itself.clone(),
         });
@@ -267,6 +271,10 @@ impl Service for Running {
         if !self.global.quiet {
             show::stderr(&line.replace(['\n', '\r'], " "));
         }
+    }
+
+    fn listen(&self, listener: Listener) {
+        locked(&self.listeners).push(Arc::new(listener));
     }
 }
 
@@ -396,6 +404,11 @@ impl Host for Running {
 
     fn bytes_in(&self) -> Box<dyn Read + '_> {
         Box::new(std::io::empty())
+    }
+
+    fn tell(&self, event: &RunEvent) {
+        let listeners = locked(&self.listeners).clone();
+        listeners.iter().for_each(|listener| listener(event));
     }
 
     fn watch(&self, _: Arc<Progress>) -> Box<dyn Any> {

@@ -382,6 +382,9 @@ pub const HTTP_CONNECTIONS_MAX: usize = 192;
 pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
+/// Jobs that have figures of their own among the metrics of a service; those of all others are added up. Each costs a monitoring system 14
+/// series for ever.
+pub const METRICS_JOBS_MAX: usize = 1_000;
 /// Longest wait for the inventory until a service says that it is not ready, milliseconds: probes ask every few seconds.
 pub const HTTP_READY_MS_MAX: u64 = 5_000;
 /// Time for the head of a request since its connection was ready for it, milliseconds.

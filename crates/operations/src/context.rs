@@ -17,6 +17,7 @@ use ingather_model::job::Definition;
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store};
 
+use crate::jobs::events::{Listener, RunEvent};
 use crate::operation::{Remote, Role};
 use crate::problem::{Code, Problem, Result};
 use crate::system::Look;
@@ -104,6 +105,9 @@ pub trait Host {
     /// Gives bytes that come without a file.
     fn bytes_in(&self) -> Box<dyn Read + '_>;
 
+    /// Tells whoever watches what happens to a run.
+    fn tell(&self, _: &RunEvent) {}
+
     /// Shows how far something has come, until the answer is dropped.
     fn watch(&self, progress: Arc<Progress>) -> Box<dyn Any>;
 }
@@ -127,6 +131,9 @@ pub trait Service: Send + Sync {
 
     /// Tells whoever watches the service, in one line.
     fn log(&self, line: &str);
+
+    /// Lets somebody hear of what happens to runs from now on, to the end of the program.
+    fn listen(&self, listener: Listener);
 }
 
 /// The right to write, as long as this lives.

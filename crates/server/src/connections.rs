@@ -5,7 +5,7 @@ use std::io;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::http::Request;
@@ -52,20 +52,39 @@ impl Stop {
     }
 }
 
-/// Answers until it is stopped.
-///
-/// # Errors
-/// When it cannot begin to listen.
-pub fn serve(service: Arc<dyn Service>, listening: Listening, stop: &Stop) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        // One more asks whether the inventory answers.
-        .max_blocking_threads(limits::HTTP_OPERATIONS_MAX + 1)
-        .build()?;
-    let served = runtime.block_on(listen(Arc::new(Answers::new(service)), listening, stop.0.subscribe()));
-    // An operation that is at work was asked to stop by whoever stops the program, and ends in its own time.
-    runtime.shutdown_background();
-    served
+/// What answers: it hears of runs from its making on, and of clients as long as it serves.
+pub struct Front {
+    answers: Answers,
+}
+
+impl Front {
+    /// Around a service.
+    pub fn new(service: Arc<dyn Service>) -> Front {
+        Front { answers: Answers::new(service) }
+    }
+
+    /// Lets everybody on this machine see the metrics, or not.
+    #[must_use]
+    pub fn with_open_metrics(mut self, open: bool) -> Front {
+        self.answers.open_metrics = open;
+        self
+    }
+
+    /// Answers until it is stopped.
+    ///
+    /// # Errors
+    /// When it cannot begin to listen.
+    pub fn serve(self, listening: Listening, stop: &Stop) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            // One more looks at the inventory for whoever watches the service.
+            .max_blocking_threads(limits::HTTP_OPERATIONS_MAX + 1)
+            .build()?;
+        let served = runtime.block_on(listen(Arc::new(self.answers), listening, stop.0.subscribe()));
+        // An operation that is at work was asked to stop by whoever stops the program, and ends in its own time.
+        runtime.shutdown_background();
+        served
+    }
 }
 
 /// A listener, and what tells who is at the other end of its connections.
@@ -75,9 +94,20 @@ enum Listener {
 }
 
 impl Listener {
+    /// As metrics name it.
+    fn name(&self) -> &'static str {
+        match self {
+            Listener::Network(_) => "network",
+            Listener::Socket(_) => "socket",
+        }
+    }
+
     async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
         Ok(match self {
-            Listener::Network(listener) => (Box::new(listener.accept().await?.0), Peer::Network),
+            Listener::Network(listener) => {
+                let (stream, from) = listener.accept().await?;
+                (Box::new(stream), Peer::Network { here: from.ip().to_canonical().is_loopback() })
+            }
             Listener::Socket(listener) => {
                 let (stream, _) = listener.accept().await?;
                 let peer = Peer::User(stream.peer_cred()?.uid());
@@ -103,7 +133,7 @@ async fn listen(answers: Arc<Answers>, listening: Listening, stop: watch::Receiv
 }
 
 async fn accept(
-    answers: &Answers,
+    answers: &Arc<Answers>,
     listener: &Listener,
     router: &Router,
     most: usize,
@@ -123,7 +153,12 @@ async fn accept(
                     place = places.take() => place,
                     _ = stop.wait_for(|stop| *stop) => break,
                 };
-                connections.spawn(connection(stream, peer, router.clone(), stop.clone(), place));
+                let open = answers.metrics.open(listener.name());
+                let served = connection(stream, peer, answers.clone(), router.clone(), stop.clone(), place);
+                connections.spawn(async move {
+                    served.await;
+                    drop(open);
+                });
             }
             Err(error) => {
                 answers.log(&format!("a connection was not accepted: {error}"));
@@ -141,6 +176,7 @@ async fn accept(
 async fn connection(
     stream: Box<dyn Stream>,
     peer: Peer,
+    answers: Arc<Answers>,
     router: Router,
     mut stop: watch::Receiver<bool>,
     place: Place,
@@ -148,10 +184,12 @@ async fn connection(
     let turn = place.turn.clone();
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
-        let (mut router, turn) = (router.clone(), turn.clone());
+        let (mut router, turn, metrics) = (router.clone(), turn.clone(), answers.metrics.clone());
+        let begun = Instant::now(); // clock: how long it takes is a figure, and decides nothing
         let request = request.map(|body| turn.request(body));
         async move {
             let response = router.call(request).await.unwrap_or_else(|never| match never {});
+            metrics.answered(response.extensions().get().copied(), response.status().as_u16(), begun);
             Ok::<_, Infallible>(response.map(|body| turn.answer(body)))
         }
     });

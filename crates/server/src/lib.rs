@@ -3,13 +3,15 @@
 //!
 //! Reading order: `routes` makes a path of every row · `request` makes a request of path, query and body · `answers` lets the
 //! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `description` is the OpenAPI
-//! document · `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost · `places` says who makes room ·
+//! document · `metrics` is what monitoring systems ask for ·
+//! `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost · `places` says who makes room ·
 //! `client` is the other side.
 
 mod answers;
 mod client;
 mod connections;
 mod description;
+mod metrics;
 mod pages;
 mod places;
 mod problems;
@@ -18,6 +20,6 @@ mod routes;
 mod slow;
 
 pub use client::Client;
-pub use connections::{Listening, Stop, serve};
+pub use connections::{Front, Listening, Stop};
 pub use description::description;
 pub use request::API;

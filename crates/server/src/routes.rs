@@ -29,6 +29,10 @@ pub(crate) fn routes(answers: Arc<Answers>, port: u16) -> Router {
         )
         .route("/readyz", get(|State(answers): State<Arc<Answers>>| async move { answers.ready().await }))
         .route(
+            "/metrics",
+            get(|State(answers): State<Arc<Answers>>, request: Request| answers::metrics(answers, request)),
+        )
+        .route(
             &format!("{API}/openapi.json"),
             get(|| async move { json_response(StatusCode::OK, "application/json", &described) }),
         );

@@ -29,6 +29,9 @@ pub(crate) struct Serve {
     /// Where the socket is made; who reaches its folder can search as themselves [default: in the data directory, for its owner]
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
+    /// Answer /metrics to everybody on this machine, without a key; a reverse proxy on it must not pass that path on
+    #[arg(long)]
+    pub(crate) metrics_open: bool,
 }
 
 /// Say who may ask the service.

@@ -10,7 +10,7 @@ use ingather_operations::Service as _;
 use ingather_operations::api_keys::{self, CreateApiKey, ListApiKeys};
 use ingather_operations::context::identity;
 use ingather_operations::operation::Role;
-use ingather_server::{Listening, Stop};
+use ingather_server::{Front, Listening, Stop};
 
 use crate::arguments::{Global, Serve};
 use crate::exit::{self, Code, Failure, Result};
@@ -50,11 +50,12 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     interrupt::when_stopped(move || stop.stop());
     running.log(&format!("listening on http://{address} and {}", socket.path.display()));
     first_key(&running)?;
+    // It hears of runs from the first one on.
+    let front = Front::new(running.clone()).with_open_metrics(serve.metrics_open);
     running.heed_schedules()?;
     let Socket { path, listener } = socket;
     let made = identity(&path);
-    let served =
-        ingather_server::serve(running.clone(), Listening { network, socket: listener }, running.stop());
+    let served = front.serve(Listening { network, socket: listener }, running.stop());
     running.finish();
     // It leads nowhere any more; another one in its place is somebody else's.
     if identity(&path) == made {

@@ -1,7 +1,9 @@
 //! Jobs: which there are, how their runs ended, what they hold, and their end.
 
 mod by_schedule;
+pub mod events;
 mod examples;
+pub mod figures;
 mod held;
 mod pause;
 mod removal;

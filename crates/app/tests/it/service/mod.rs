@@ -4,6 +4,7 @@ mod bounds;
 mod client;
 mod http;
 mod keys;
+mod metrics;
 mod page;
 mod roles;
 mod runs;

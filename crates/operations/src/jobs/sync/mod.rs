@@ -24,7 +24,7 @@ use serde_json::Value;
 use self::wanted::Wanted;
 use crate::connections;
 use crate::context::{Caller, Context, journals};
-use crate::jobs::{KeepWord, Resends, resends};
+use crate::jobs::{KeepWord, Resends, events, resends};
 use crate::operation::schema;
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Words};
 use crate::pipeline::{GivenOutput, StageSettings};
@@ -399,8 +399,11 @@ pub(super) fn run_job(
     let engine = context.engine(reader, Some(&writing), &journals(&job.definition));
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
-    let report = engine.run(&job, options(&request, Mode::Write), progress);
+    let options = options(&request, Mode::Write);
+    events::begun(context, &job.name, options.kind);
+    let report = engine.run(&job, options, progress);
     drop(watch);
+    events::ended(context, &job.name, &report);
     let mut synced = Synced::of(&job, report?);
     if request.advise {
         synced.resends = resends(writing.store.reader(), Some(job.id))?;
