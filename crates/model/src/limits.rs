@@ -382,6 +382,8 @@ pub const HTTP_CONNECTIONS_MAX: usize = 192;
 pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
+/// Bytes of a file with certificates or a key: the roots of a whole system take a quarter of it.
+pub const TLS_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Jobs that have figures of their own among the metrics of a service; those of all others are added up. Each costs a monitoring system 14
 /// series for ever.
 pub const METRICS_JOBS_MAX: usize = 1_000;

@@ -15,14 +15,17 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ingather_model::limits;
 use ingather_operations::Service;
+use rustls::ServerConfig;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
 use crate::answers::{Answers, Peer};
-use crate::places::{Place, Places};
-use crate::routes::routes;
+use crate::places::{Places, Turn};
+use crate::routes::{Site, routes};
 use crate::slow::{Patient, Stream};
+use crate::tls::Tls;
 
 /// Longest wait before another connection is accepted, when the machine had no room for one.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -31,6 +34,8 @@ const AGAIN: Duration = Duration::from_millis(100);
 pub struct Listening {
     /// For whoever has an API key.
     pub network: TcpListener,
+    /// What connections over the network are encrypted with; none for plain ones.
+    pub tls: Option<Tls>,
     /// For users of this machine.
     pub socket: UnixListener,
 }
@@ -89,7 +94,7 @@ impl Front {
 
 /// A listener, and what tells who is at the other end of its connections.
 enum Listener {
-    Network(tokio::net::TcpListener),
+    Network(tokio::net::TcpListener, Option<Tls>),
     Socket(tokio::net::UnixListener),
 }
 
@@ -97,14 +102,21 @@ impl Listener {
     /// As metrics name it.
     fn name(&self) -> &'static str {
         match self {
-            Listener::Network(_) => "network",
+            Listener::Network(..) => "network",
             Listener::Socket(_) => "socket",
+        }
+    }
+
+    fn tls(&self, log: &dyn Fn(&str)) -> Option<Arc<ServerConfig>> {
+        match self {
+            Listener::Network(_, tls) => tls.as_ref().map(|tls| tls.current(log)),
+            Listener::Socket(_) => None,
         }
     }
 
     async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
         Ok(match self {
-            Listener::Network(listener) => {
+            Listener::Network(listener, _) => {
                 let (stream, from) = listener.accept().await?;
                 (Box::new(stream), Peer::Network { here: from.ip().to_canonical().is_loopback() })
             }
@@ -118,13 +130,14 @@ impl Listener {
 }
 
 async fn listen(answers: Arc<Answers>, listening: Listening, stop: watch::Receiver<bool>) -> io::Result<()> {
-    let Listening { network, socket } = listening;
+    let Listening { network, tls, socket } = listening;
     let port = network.local_addr()?.port();
     network.set_nonblocking(true)?;
     socket.set_nonblocking(true)?;
-    let network = Listener::Network(tokio::net::TcpListener::from_std(network)?);
+    let site = Site { port, is_encrypted: tls.is_some() };
+    let network = Listener::Network(tokio::net::TcpListener::from_std(network)?, tls);
     let socket = Listener::Socket(tokio::net::UnixListener::from_std(socket)?);
-    let router = routes(answers.clone(), port);
+    let router = routes(answers.clone(), site);
     // Each has places of its own, and none waits for the other.
     let over_network = accept(&answers, &network, &router, limits::HTTP_CONNECTIONS_MAX, stop.clone());
     let over_socket = accept(&answers, &socket, &router, limits::HTTP_SOCKET_CONNECTIONS_MAX, stop);
@@ -154,10 +167,19 @@ async fn accept(
                     _ = stop.wait_for(|stop| *stop) => break,
                 };
                 let open = answers.metrics.open(listener.name());
-                let served = connection(stream, peer, answers.clone(), router.clone(), stop.clone(), place);
+                let tls = listener.tls(&|line| answers.log(line));
+                let (answers, router, stop) = (answers.clone(), router.clone(), stop.clone());
                 connections.spawn(async move {
-                    served.await;
-                    drop(open);
+                    let given_way = place.turn.clone();
+                    let served = async {
+                        let Some(stream) = encrypted(stream, tls).await else { return };
+                        connection(stream, peer, answers, router, stop, place.turn.clone()).await;
+                    };
+                    tokio::select! {
+                        () = served => {}
+                        () = given_way.to_give_way() => {}
+                    }
+                    drop((open, place));
                 });
             }
             Err(error) => {
@@ -173,15 +195,24 @@ async fn accept(
     let _ = tokio::time::timeout(Duration::from_millis(limits::HTTP_STOP_MS_MAX), ended).await;
 }
 
+/// A connection as it is to be used; none when its client does not come to terms in time.
+async fn encrypted(stream: Box<dyn Stream>, tls: Option<Arc<ServerConfig>>) -> Option<Box<dyn Stream>> {
+    let Some(config) = tls else { return Some(stream) };
+    let longest = Duration::from_millis(limits::HTTP_HEAD_MS_MAX);
+    let agreed = tokio::time::timeout(longest, TlsAcceptor::from(config).accept(stream)).await;
+    // What a client did wrong is its own affair.
+    agreed.ok()?.ok().map(|stream| Box::new(stream) as Box<dyn Stream>)
+}
+
 async fn connection(
     stream: Box<dyn Stream>,
     peer: Peer,
     answers: Arc<Answers>,
     router: Router,
     mut stop: watch::Receiver<bool>,
-    place: Place,
+    turn: Arc<Turn>,
 ) {
-    let turn = place.turn.clone();
+    let writes = turn.clone();
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
         let (mut router, turn, metrics) = (router.clone(), turn.clone(), answers.metrics.clone());
@@ -198,12 +229,11 @@ async fn connection(
         .header_read_timeout(Duration::from_millis(limits::HTTP_HEAD_MS_MAX))
         .max_buf_size(limits::HTTP_HEAD_BYTES_MAX)
         .max_headers(limits::HTTP_HEADERS_MAX);
-    let stream = Patient::new(stream, Some(place.turn.clone()));
+    let stream = Patient::new(stream, Some(writes));
     let mut served = std::pin::pin!(http.serve_connection(TokioIo::new(stream), answer));
     // What a client did wrong below HTTP is its own affair.
     tokio::select! {
         _ended = served.as_mut() => return,
-        () = place.turn.to_give_way() => return,
         _ = stop.wait_for(|stop| *stop) => {}
     }
     served.as_mut().graceful_shutdown();

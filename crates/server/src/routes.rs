@@ -19,8 +19,17 @@ use crate::pages::pages;
 use crate::problems::{self, json_response};
 use crate::request::API;
 
+/// What browsers have to know of the network address of a service.
+#[derive(Clone, Copy)]
+pub(crate) struct Site {
+    /// Its port.
+    pub(crate) port: u16,
+    /// Whether it speaks TLS.
+    pub(crate) is_encrypted: bool,
+}
+
 /// What a service answers, by path and verb.
-pub(crate) fn routes(answers: Arc<Answers>, port: u16) -> Router {
+pub(crate) fn routes(answers: Arc<Answers>, site: Site) -> Router {
     let described = Arc::new(description());
     let mut router = Router::new()
         .route(
@@ -47,7 +56,7 @@ pub(crate) fn routes(answers: Arc<Answers>, port: u16) -> Router {
     }
     router
         .with_state(answers.clone())
-        .merge(pages(answers, port))
+        .merge(pages(answers, site))
         .fallback(nothing)
         .method_not_allowed_fallback(wrong_verb)
 }

@@ -12,7 +12,8 @@ use super::values;
 #[command(after_help = "Examples:\n  \
     ingather serve\n  \
     ingather serve --listen 127.0.0.1:9000\n  \
-    ingather serve --socket /run/ingather/ingather.sock    for all users of this machine\n\n\
+    ingather serve --socket /run/ingather/ingather.sock    for all users of this machine\n  \
+    ingather serve --listen 0.0.0.0:8420 --tls-cert cert.pem --tls-key key.pem\n\n\
     Whoever asks over the network needs an API key (`ingather api-key create`); users of this machine\n\
     that reach the socket are known to the kernel: the owner of the data directory may do everything,\n\
     everybody else searches as themselves. As long as it runs, no `sync` writes to this data directory.\n\n\
@@ -22,8 +23,14 @@ pub(crate) struct Serve {
     /// Address and port; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8420")]
     pub(crate) listen: SocketAddr,
-    /// Listen on an address that other machines reach, although this version encrypts nothing: whoever sees the traffic has
-    /// the keys. Only behind something that encrypts, such as a reverse proxy
+    /// The certificate to speak TLS with, and those that stand behind it (PEM); read anew when it changes
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its key (PEM), which nobody else on this machine may read
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Listen without TLS on an address that other machines reach: whoever sees the traffic has the keys. Only behind
+    /// something that encrypts, such as a reverse proxy
     #[arg(long)]
     pub(crate) insecure_listen: bool,
     /// Where the socket is made; who reaches its folder can search as themselves [default: in the data directory, for its owner]

@@ -10,7 +10,7 @@ use ingather_operations::Service as _;
 use ingather_operations::api_keys::{self, CreateApiKey, ListApiKeys};
 use ingather_operations::context::identity;
 use ingather_operations::operation::Role;
-use ingather_server::{Front, Listening, Stop};
+use ingather_server::{Front, Listening, Stop, Tls};
 
 use crate::arguments::{Global, Serve};
 use crate::exit::{self, Code, Failure, Result};
@@ -26,10 +26,14 @@ const FOR_ITS_OWNER: u32 = 0o600;
 const SOCKET: &str = "ingather.sock";
 
 pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
-    if !serve.listen.ip().is_loopback() && !serve.insecure_listen {
+    let tls = match (&serve.tls_cert, &serve.tls_key) {
+        (Some(certificate), Some(key)) => Some(Tls::of(certificate.clone(), key.clone())?),
+        _ => None,
+    };
+    if !serve.listen.ip().is_loopback() && tls.is_none() && !serve.insecure_listen {
         return Err(Failure::usage(format!(
-            "{} can be reached from other machines, and this version encrypts nothing; listen on 127.0.0.1 and put a reverse \
-             proxy with TLS before it, or add --insecure-listen",
+            "{} can be reached from other machines, and nothing would be encrypted; add --tls-cert and --tls-key, listen on \
+             127.0.0.1 behind a reverse proxy with TLS, or add --insecure-listen",
             serve.listen
         )));
     }
@@ -48,14 +52,15 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     }?;
     let address = network.local_addr().map_err(|error| Failure::unable(error.to_string()))?;
     interrupt::when_stopped(move || stop.stop());
-    running.log(&format!("listening on http://{address} and {}", socket.path.display()));
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    running.log(&format!("listening on {scheme}://{address} and {}", socket.path.display()));
     first_key(&running)?;
     // It hears of runs from the first one on.
     let front = Front::new(running.clone()).with_open_metrics(serve.metrics_open);
     running.heed_schedules()?;
     let Socket { path, listener } = socket;
     let made = identity(&path);
-    let served = front.serve(Listening { network, socket: listener }, running.stop());
+    let served = front.serve(Listening { network, tls, socket: listener }, running.stop());
     running.finish();
     // It leads nowhere any more; another one in its place is somebody else's.
     if identity(&path) == made {

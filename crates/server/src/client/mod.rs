@@ -3,20 +3,26 @@
 mod answer;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use ingather_model::limits;
+use ingather_operations::in_words;
 use ingather_operations::operation::{Operation, Remote, Rest, Verb};
 use ingather_operations::problem::{Problem, ROWS, Result};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
+use tokio_rustls::TlsConnector;
 
 use crate::slow::Stream;
+use crate::tls;
 use answer::Said;
 
 use crate::request::API;
@@ -26,6 +32,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.'
 /// What a place on this machine begins with.
 const UNIX: &str = "unix:";
 const HTTP: &str = "http://";
+const HTTPS: &str = "https://";
 
 /// A service, and by which key it is asked.
 #[derive(Clone, Debug)]
@@ -38,40 +45,70 @@ pub struct Client {
 enum Place {
     /// A socket of this machine.
     Socket(PathBuf),
-    /// Host and port.
-    Network(String),
+    Network {
+        /// Host and port, as they were given.
+        host: String,
+        /// The same with a port in any case.
+        connects: String,
+        tls: Option<Encrypted>,
+    },
+}
+
+/// What a connection is encrypted by, and for whom the certificate of its other end must be.
+#[derive(Clone, Debug)]
+struct Encrypted {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
 }
 
 impl Client {
-    /// A service by its address: `unix:PATH`, or `http://HOST:PORT` on this machine.
+    /// A service by its address: `unix:PATH`, `https://HOST:PORT`, or on this machine `http://HOST:PORT`. `authorities`: the file of those
+    /// that are trusted to stand behind its certificate, instead of those of the system.
     ///
     /// # Errors
     /// `WrongUse` for another address: a key would go over the network for all to see.
-    pub fn of(address: &str, key: Option<String>) -> Result<Client> {
+    pub fn of(address: &str, key: Option<String>, authorities: Option<&Path>) -> Result<Client> {
+        let is_encrypted = address.starts_with(HTTPS);
+        if authorities.is_some() && !is_encrypted {
+            return Err(Problem::usage(format!(
+                "{address} needs no --server-ca; that is for {HTTPS}HOST:PORT"
+            )));
+        }
         if let Some(path) = address.strip_prefix(UNIX).filter(|path| !path.is_empty()) {
             return Ok(Client { place: Place::Socket(path.into()), key });
         }
-        let host = address.strip_prefix(HTTP).map(|host| host.trim_end_matches('/'));
+        let host = address.strip_prefix(HTTP).or_else(|| address.strip_prefix(HTTPS));
+        let host = host.map(|host| host.trim_end_matches('/'));
         let Some(host) = host.filter(|host| !host.is_empty() && !host.contains(['/', '@'])) else {
             return Err(Problem::usage(format!(
-                "`{address}` is no address of a service; give unix:PATH or http://127.0.0.1:PORT"
+                "`{address}` is no address of a service; give unix:PATH, http://127.0.0.1:PORT or https://HOST:PORT"
             )));
         };
-        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-        let is_here = name == "localhost"
-            || name.trim_matches(['[', ']']).parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
-        if !is_here {
+        let (name, port) = parts(host);
+        let is_here = name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
+        if !is_here && !is_encrypted {
             return Err(Problem::usage(format!(
-                "{address} is another machine, and this version encrypts nothing; ask through a tunnel, such as `ssh -L`"
+                "{address} is another machine, and http: encrypts nothing; ask by {HTTPS}, or through a tunnel such as `ssh -L`"
             )));
         }
-        Ok(Client { place: Place::Network(host.to_owned()), key })
+        let connects = match port {
+            Some(_) => host.to_owned(),
+            None => format!("{host}:{}", if is_encrypted { 443 } else { 80 }),
+        };
+        let tls = is_encrypted.then(|| -> Result<Encrypted> {
+            let name = ServerName::try_from(name.to_owned())
+                .map_err(|_| Problem::usage(format!("`{name}` is no name of a host; correct it")))?;
+            Ok(Encrypted { config: tls::client(authorities)?, name })
+        });
+        let tls = tls.transpose()?;
+        Ok(Client { place: Place::Network { host: host.to_owned(), connects, tls }, key })
     }
 
     fn told(&self) -> String {
         match &self.place {
             Place::Socket(path) => format!("{UNIX}{}", path.display()),
-            Place::Network(host) => format!("{HTTP}{host}"),
+            Place::Network { host, tls: None, .. } => format!("{HTTP}{host}"),
+            Place::Network { host, .. } => format!("{HTTPS}{host}"),
         }
     }
 
@@ -111,7 +148,7 @@ impl Client {
         }
         let host = match &self.place {
             Place::Socket(_) => "localhost",
-            Place::Network(host) => host,
+            Place::Network { host, .. } => host,
         };
         let mut made = Request::builder().method(verb.as_str()).uri(uri).header(header::HOST, host);
         if !body.is_empty() {
@@ -125,11 +162,17 @@ impl Client {
         })
     }
 
-    async fn connect(&self) -> io::Result<Box<dyn Stream>> {
-        Ok(match &self.place {
-            Place::Socket(path) => Box::new(tokio::net::UnixStream::connect(path).await?),
-            Place::Network(host) => Box::new(tokio::net::TcpStream::connect(host).await?),
-        })
+    async fn connect(&self) -> Said<Box<dyn Stream>> {
+        let told = |error: io::Error| in_words::error(&error);
+        match &self.place {
+            Place::Socket(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await.map_err(told)?)),
+            Place::Network { connects, tls, .. } => {
+                let stream = tokio::net::TcpStream::connect(connects).await.map_err(told)?;
+                let Some(Encrypted { config, name }) = tls else { return Ok(Box::new(stream)) };
+                let agreed = TlsConnector::from(config.clone()).connect(name.clone(), stream).await;
+                Ok(Box::new(agreed.map_err(|error| tls::refused(&error))?))
+            }
+        }
     }
 
     /// Connects and sends a request; what is answered can be read from then on.
@@ -137,9 +180,16 @@ impl Client {
         let longest = Duration::from_millis(limits::HTTP_HEAD_MS_MAX);
         let connected = runtime.block_on(async { tokio::time::timeout(longest, self.connect()).await });
         let late = |_| format!("it has not taken the connection within {} s", longest.as_secs());
-        let stream = connected.map_err(late)?.map_err(|error| error.to_string())?;
-        answer::sent(runtime, stream, request)
+        answer::sent(runtime, connected.map_err(late)??, request)
     }
+}
+
+/// The name of a host without the brackets of an address, and its port.
+fn parts(host: &str) -> (&str, Option<&str>) {
+    if let Some((name, rest)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return (name, rest.strip_prefix(':'));
+    }
+    host.rsplit_once(':').map_or((host, None), |(name, port)| (name, Some(port)))
 }
 
 fn encoded(value: &Value) -> String {
@@ -203,13 +253,14 @@ mod tests {
     fn a_key_is_sent_to_no_other_machine() {
         for here in ["unix:/run/x.sock", "http://127.0.0.1:8420", "http://localhost:1/", "http://[::1]:8420"]
         {
-            assert!(Client::of(here, None).is_ok(), "{here}");
+            assert!(Client::of(here, None, None).is_ok(), "{here}");
         }
         for other in [
             "",
             "unix:",
             "http://",
-            "https://127.0.0.1",
+            "https://",
+            "https://host name:1",
             "127.0.0.1:1",
             "http://example.org:80",
             "http://127.0.0.1@example.org",
@@ -217,7 +268,7 @@ mod tests {
             "http://localhost/x",
             "http://0.0.0.0:1",
         ] {
-            assert!(Client::of(other, None).is_err(), "{other}");
+            assert!(Client::of(other, None, None).is_err(), "{other}");
         }
     }
 }

@@ -20,6 +20,7 @@ use serde_json::json;
 
 use crate::answers::Answers;
 use crate::request;
+use crate::routes::Site;
 use sessions::{Session, Sessions};
 
 /// Nothing is run, nothing is fetched from elsewhere, nobody puts the page into theirs.
@@ -29,6 +30,8 @@ const POLICY: &str =
 struct Pages {
     answers: Arc<Answers>,
     sessions: Sessions,
+    /// Cookies go over TLS alone.
+    is_encrypted: bool,
     /// The cookie of somebody who is logged in. Cookies know no ports: its name has that of the service, so that services of one machine
     /// do not take each other's.
     session: String,
@@ -37,12 +40,16 @@ struct Pages {
 }
 
 /// The pages.
-pub(crate) fn pages(answers: Arc<Answers>, port: u16) -> Router {
+pub(crate) fn pages(answers: Arc<Answers>, site: Site) -> Router {
+    let Site { port, is_encrypted } = site;
+    // A browser takes such a name from nobody but this host, and over TLS alone.
+    let beginning = if is_encrypted { "__Host-" } else { "" };
     let pages = Arc::new(Pages {
         answers,
         sessions: Sessions::default(),
-        session: format!("ingather_session_{port}"),
-        form: format!("ingather_form_{port}"),
+        is_encrypted,
+        session: format!("{beginning}ingather_session_{port}"),
+        form: format!("{beginning}ingather_form_{port}"),
     });
     Router::new()
         .route("/", get(search))
@@ -74,15 +81,6 @@ fn page(status: StatusCode, html: String) -> Response {
     response
 }
 
-fn with_cookie(mut response: Response, name: &str, value: &str) -> Response {
-    let ends = if value.is_empty() { "; Max-Age=0" } else { "" };
-    let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{ends}");
-    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    response
-}
-
 fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let all = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
     let pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -92,10 +90,20 @@ fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 impl Pages {
+    fn with_cookie(&self, mut response: Response, name: &str, value: &str) -> Response {
+        let ends = if value.is_empty() { "; Max-Age=0" } else { "" };
+        let secure = if self.is_encrypted { "; Secure" } else { "" };
+        let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{ends}");
+        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+            response.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+        response
+    }
+
     /// Asks for a key, with a word that only this browser has.
     fn ask_for_key(&self, status: StatusCode, wrong: Option<&str>) -> Response {
         match api_keys::random() {
-            Ok(form) => with_cookie(page(status, html::login(&form, wrong)), &self.form, &form),
+            Ok(form) => self.with_cookie(page(status, html::login(&form, wrong)), &self.form, &form),
             Err(problem) => {
                 page(StatusCode::INTERNAL_SERVER_ERROR, html::login("", Some(&problem.to_string())))
             }
@@ -209,7 +217,10 @@ async fn login(State(pages): State<Arc<Pages>>, request: Request) -> Response {
         pages.answers.work(move |context| Ok((whose(&Asker::by_key(context, &presented)?)?, context.now())));
     let begun = known.await.and_then(|(whose, now)| pages.sessions.begin(key, whose, now));
     match begun {
-        Ok(word) => with_cookie(with_cookie(to_search(), &pages.session, &word), &pages.form, ""),
+        Ok(word) => {
+            let begun = pages.with_cookie(to_search(), &pages.session, &word);
+            pages.with_cookie(begun, &pages.form, "")
+        }
         Err(problem) => pages.ask_for_key(status(&problem), Some(&problem.to_string())),
     }
 }
@@ -233,5 +244,5 @@ async fn logout(State(pages): State<Arc<Pages>>, request: Request) -> Response {
         );
     }
     pages.sessions.end(&word);
-    with_cookie(to_search(), &pages.session, "")
+    pages.with_cookie(to_search(), &pages.session, "")
 }

@@ -7,7 +7,7 @@ use super::{Service, key};
 use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
 /// A command of somebody who has no data directory, but the address of a service and perhaps a key.
-fn asked(sandbox: &Sandbox, server: &str, key: Option<&str>, words: &[&str]) -> Answer {
+pub(super) fn asked(sandbox: &Sandbox, server: &str, key: Option<&str>, words: &[&str]) -> Answer {
     let mut command = sandbox.plain(&[words, &["--server", server]].concat());
     command.env_remove("INGATHER_API_KEY").env("XDG_DATA_HOME", sandbox.path().join("nowhere"));
     if let Some(key) = key {
