@@ -15,6 +15,7 @@ use ingather_engine::{KeptLease, Process};
 use ingather_model::limits;
 use ingather_operations::jobs::BySchedule;
 use ingather_operations::jobs::events::{Listener, RunEvent};
+use ingather_operations::links::Links;
 use ingather_operations::system::Look;
 use ingather_operations::{Background, Context, Host, Service, Work, Writing};
 use ingather_server::Stop;
@@ -45,6 +46,7 @@ pub(crate) struct Running {
     schedules: Mutex<Option<JoinHandle<()>>>,
     /// Who hears of what happens to runs.
     listeners: Mutex<Vec<Arc<Listener>>>,
+    links: Links,
     /// Which lock it holds.
     lock: Option<(u64, u64)>,
     itself: Weak<Running>,
@@ -166,6 +168,7 @@ impl Running {
             changes: Arc::default(),
             schedules: Mutex::default(),
             listeners: Mutex::default(),
+            links: Links::default(),
             lock,
             itself: itself.clone(),
         });
@@ -359,6 +362,10 @@ impl Host for Running {
 
     fn background(&self) -> Option<&dyn Background> {
         Some(self)
+    }
+
+    fn links(&self) -> Option<&Links> {
+        Some(&self.links)
     }
 
     fn holder(&self) -> Option<String> {

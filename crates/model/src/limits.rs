@@ -403,6 +403,10 @@ pub const HTTP_RETRY_AFTER_S: u64 = 1;
 pub const HTTP_STOP_MS_MAX: u64 = 1_000;
 /// Runs that a service has under way at once: each has threads that wait, and its own rows of the inventory in memory.
 pub const RUNS_AT_ONCE_MAX: usize = 64;
+/// How long a login link can be used, milliseconds: as long as it takes to carry it from a terminal to a browser.
+pub const LOGIN_LINK_MS: i64 = 10 * 60 * 1_000;
+/// Login links that wait to be used; the oldest makes room.
+pub const LOGIN_LINKS_MAX: usize = 100;
 /// People who are logged in at a search page at once; the one whose time ends first makes room.
 pub const SESSIONS_MAX: usize = 10_000;
 /// How long somebody is logged in, milliseconds: a working day.

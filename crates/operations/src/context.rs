@@ -17,6 +17,7 @@ use ingather_model::job::Definition;
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store};
 
+use crate::callers::links::Links;
 use crate::jobs::events::{Listener, RunEvent};
 use crate::operation::{Remote, Role};
 use crate::problem::{Code, Problem, Result};
@@ -69,6 +70,11 @@ pub trait Host {
 
     /// What goes on with work after its caller was answered; none in a program that ends with its answer.
     fn background(&self) -> Option<&dyn Background> {
+        None
+    }
+
+    /// The login links of a service; none where nobody logs in.
+    fn links(&self) -> Option<&Links> {
         None
     }
 

@@ -62,7 +62,7 @@ pub(crate) fn routes(answers: Arc<Answers>, site: Site) -> Router {
 }
 
 /// Fields in a path; none when they are no text.
-type Parts = Result<RawPathParams, RawPathParamsRejection>;
+pub(crate) type Parts = Result<RawPathParams, RawPathParamsRejection>;
 
 fn no_text() -> Response {
     problems::response(&Problem::usage(

@@ -67,6 +67,16 @@ pub(crate) enum ApiKey {
         after_help = "Example:\n  ingather api-key list\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
     )]
     List,
+    /// Make a link that logs in at the search page as a key: once, and within ten minutes
+    #[command(after_help = "Example:\n  \
+        ingather api-key login-link ann --server unix:/srv/ingather/ingather.sock\n\n\
+        Whoever opens it is let in; give it to one person. Only a service makes links, so that --server\n\
+        is needed.\n\n\
+        Exit codes: 0 done · 2 no such key, or no service was named · 3 could not work")]
+    LoginLink {
+        /// Name of the key
+        name: String,
+    },
     /// Take a key back
     #[command(
         after_help = "Example:\n  ingather api-key delete ann\n\nExit codes: 0 done · 2 no such key · 3 could not work"

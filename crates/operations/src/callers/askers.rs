@@ -9,7 +9,7 @@ use ingather_store::{Durability, audit as stored};
 use serde_json::Value;
 
 use crate::access;
-use crate::callers::api_keys::{self, KeyAccount};
+use crate::callers::api_keys::{self, ApiKey, KeyAccount};
 use crate::callers::audit;
 use crate::context::{Caller, Context};
 use crate::operation::{Callable, Effect, Role};
@@ -22,6 +22,8 @@ pub struct Asker {
     pub name: String,
     /// What they may do.
     pub roles: Vec<Role>,
+    /// The public part of the key that they ask by.
+    pub key: Option<String>,
     account: Account,
 }
 
@@ -40,9 +42,20 @@ impl Asker {
     /// # Errors
     /// `Unauthenticated` when it is none.
     pub fn by_key(context: &Context<'_>, key: &str) -> Result<Asker> {
-        let key = api_keys::presented(context, key)?;
+        Ok(Asker::of(api_keys::presented(context, key)?))
+    }
+
+    /// Whoever has presented the key of this public part before, or was let in with it by a login link.
+    ///
+    /// # Errors
+    /// `Unauthenticated` when it is none any more.
+    pub fn let_in(context: &Context<'_>, id: &str) -> Result<Asker> {
+        Ok(Asker::of(api_keys::by_id(context, id)?))
+    }
+
+    fn of(key: ApiKey) -> Asker {
         let account = key.account.map_or(Account::Nobody, Account::Named);
-        Ok(Asker { name: format!("key {}", key.name), roles: key.roles, account })
+        Asker { name: format!("key {}", key.name), roles: key.roles, key: Some(key.id), account }
     }
 
     /// A user of this machine: the owner of the data directory may do everything, everybody else searches as themselves.
@@ -53,7 +66,7 @@ impl Asker {
         let data = context.host.data();
         let owner = std::fs::metadata(data).map_err(|error| Problem::of_path(data, &error))?.uid();
         let role = if user == owner { Role::Admin } else { Role::Searcher };
-        Ok(Asker { name: format!("user {user}"), roles: vec![role], account: Account::User(user) })
+        Ok(Asker { name: format!("user {user}"), roles: vec![role], key: None, account: Account::User(user) })
     }
 
     /// Whether they have a role.

@@ -9,18 +9,18 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
 use ingather_operations::operation::Role;
 use ingather_operations::problem::{Code, Problem, Result};
 use ingather_operations::search::{Found, SEARCH};
-use ingather_operations::{Asker, Context, api_keys};
+use ingather_operations::{Asker, Context, api_keys, links};
 use serde_json::json;
 
 use crate::answers::Answers;
 use crate::request;
-use crate::routes::Site;
+use crate::routes::{Parts, Site};
 use sessions::{Session, Sessions};
 
 /// Nothing is run, nothing is fetched from elsewhere, nobody puts the page into theirs.
@@ -54,6 +54,7 @@ pub(crate) fn pages(answers: Arc<Answers>, site: Site) -> Router {
     Router::new()
         .route("/", get(search))
         .route("/login", post(login))
+        .route(&format!("{}{{secret}}", links::PATH), get(open_link))
         .route("/logout", post(logout))
         .route(
             "/style.css",
@@ -107,6 +108,19 @@ impl Pages {
             Err(problem) => {
                 page(StatusCode::INTERNAL_SERVER_ERROR, html::login("", Some(&problem.to_string())))
             }
+        }
+    }
+}
+
+impl Pages {
+    /// Lets somebody in, or says why not.
+    fn begun(&self, known: Result<Entry>) -> Response {
+        match known.and_then(|(key, whose, now)| self.sessions.begin(key, whose, now)) {
+            Ok(word) => {
+                let begun = self.with_cookie(to_search(), &self.session, &word);
+                self.with_cookie(begun, &self.form, "")
+            }
+            Err(problem) => self.ask_for_key(status(&problem), Some(&problem.to_string())),
         }
     }
 }
@@ -182,7 +196,7 @@ fn shown(session: &Session, query: &str, found: Option<Result<Found>>, offset: u
 }
 
 fn find(context: &Context<'_>, key: &str, query: &str, offset: u32) -> Result<Found> {
-    let asker = Asker::by_key(context, key)?;
+    let asker = Asker::let_in(context, key)?;
     let request = json!({
         "query": query, "limit": html::HITS, "offset": offset, "facets": true, "folds": true, "advise": true,
     });
@@ -207,22 +221,40 @@ async fn login(State(pages): State<Arc<Pages>>, request: Request) -> Response {
         Ok(read) => read,
         Err(problem) => return pages.ask_for_key(status(&problem), Some(&problem.to_string())),
     };
-    let (form, key) = (value(&fields, "form"), value(&fields, "key").trim().to_owned());
+    let (form, presented) = (value(&fields, "form"), value(&fields, "key").trim().to_owned());
     if form.is_empty() || cookie(&headers, &pages.form).as_deref() != Some(form) {
         return pages
             .ask_for_key(StatusCode::FORBIDDEN, Some("This form is of another time. Send this one."));
     }
-    let presented = key.clone();
-    let known =
-        pages.answers.work(move |context| Ok((whose(&Asker::by_key(context, &presented)?)?, context.now())));
-    let begun = known.await.and_then(|(whose, now)| pages.sessions.begin(key, whose, now));
-    match begun {
-        Ok(word) => {
-            let begun = pages.with_cookie(to_search(), &pages.session, &word);
-            pages.with_cookie(begun, &pages.form, "")
-        }
-        Err(problem) => pages.ask_for_key(status(&problem), Some(&problem.to_string())),
+    let known = pages.answers.work(move |context| entry(context, Asker::by_key(context, &presented)?));
+    pages.begun(known.await)
+}
+
+/// Logs whoever opens a link in as the key that it was made for.
+async fn open_link(State(pages): State<Arc<Pages>>, secret: Parts, request: Request) -> Response {
+    // Programs that show what is behind a link ask so; the link is for a person.
+    if request.method() != Method::GET {
+        return page(StatusCode::OK, String::new());
     }
+    let secret = secret.ok().and_then(|secret| Some(secret.iter().next()?.1.to_owned())).unwrap_or_default();
+    let known = pages.answers.work(move |context| {
+        let key = context.host.links().and_then(|links| links.open(&secret, context.now()));
+        let key = key.ok_or_else(|| Problem::new(Code::Unauthenticated, VOID))?;
+        entry(context, Asker::let_in(context, &key)?)
+    });
+    pages.begun(known.await)
+}
+
+/// What is said of a link that lets nobody in.
+const VOID: &str = "This link was opened before, or is older than ten minutes. For another one: ingather api-key login-link NAME";
+
+/// What a session begins with: the public part of a key, as whom it searches, and the time.
+type Entry = (String, String, i64);
+
+fn entry(context: &Context<'_>, asker: Asker) -> Result<Entry> {
+    let whose = whose(&asker)?;
+    let key = asker.key.ok_or_else(|| Problem::unable("only a key logs in; report this"))?;
+    Ok((key, whose, context.now()))
 }
 
 async fn logout(State(pages): State<Arc<Pages>>, request: Request) -> Response {

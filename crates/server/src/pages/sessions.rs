@@ -11,7 +11,7 @@ use ingather_operations::problem::Result;
 /// Somebody who is logged in.
 #[derive(Clone)]
 pub(super) struct Session {
-    /// The key that they gave; it is judged anew at every request.
+    /// The public part of their key; it is judged anew at every request.
     pub(super) key: String,
     /// As whom they search, in words.
     pub(super) whose: String,
