@@ -95,5 +95,10 @@ pub(crate) const HEAVY: &[Heavy] = &[
     Heavy { library: "quick-xml", only: &[EXTRACT, CONNECTORS], instead: "ask the pool of readers" },
     Heavy { library: "axum", only: &[SERVER], instead: "return values; the server speaks HTTP" },
     Heavy { library: "hyper", only: &[SERVER], instead: "return values; the server speaks HTTP" },
+    Heavy {
+        library: "prometheus",
+        only: &[SERVER],
+        instead: "return figures; the server writes them for monitoring systems",
+    },
     Heavy { library: "hyper-util", only: &[SERVER], instead: "return values; the server speaks HTTP" },
 ];

@@ -69,9 +69,13 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "INGATHER_SHARED_JOURNAL", hide_env = true)]
     #[arg(value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) shared_journal: bool,
-    /// Ask the service there, unix:PATH or http://127.0.0.1:PORT, instead of a data directory; the API key stands in INGATHER_API_KEY
+    /// Ask the service there, unix:PATH, http://127.0.0.1:PORT or https://HOST:PORT, instead of a data directory; the API key stands in
+    /// INGATHER_API_KEY
     #[arg(long, value_name = "URL", global = true, conflicts_with_all = ["data", "store"])]
     pub(crate) server: Option<String>,
+    /// Trust whom the certificates in this file (PEM) stand behind, for https: [default: those of the system]
+    #[arg(long, value_name = "FILE", global = true, requires = "server")]
+    pub(crate) server_ca: Option<PathBuf>,
 
     /// Answer in JSON, one object per line
     #[arg(long, global = true)]

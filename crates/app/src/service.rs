@@ -14,6 +14,8 @@ use ingather_engine::progress::Progress;
 use ingather_engine::{KeptLease, Process};
 use ingather_model::limits;
 use ingather_operations::jobs::BySchedule;
+use ingather_operations::jobs::events::{Listener, RunEvent};
+use ingather_operations::links::Links;
 use ingather_operations::system::Look;
 use ingather_operations::{Background, Context, Host, Service, Work, Writing};
 use ingather_server::Stop;
@@ -42,6 +44,9 @@ pub(crate) struct Running {
     runs: Arc<Runs>,
     changes: Arc<Changes>,
     schedules: Mutex<Option<JoinHandle<()>>>,
+    /// Who hears of what happens to runs.
+    listeners: Mutex<Vec<Arc<Listener>>>,
+    links: Links,
     /// Which lock it holds.
     lock: Option<(u64, u64)>,
     /// Folders below which callers from elsewhere may name sources.
@@ -164,6 +169,8 @@ impl Running {
             runs: Arc::default(),
             changes: Arc::default(),
             schedules: Mutex::default(),
+            listeners: Mutex::default(),
+            links: Links::default(),
             lock,
             roots: roots.clone(),
             itself: itself.clone(),
@@ -277,6 +284,10 @@ impl Service for Running {
             show::stderr(&line.replace(['\n', '\r'], " "));
         }
     }
+
+    fn listen(&self, listener: Listener) {
+        locked(&self.listeners).push(Arc::new(listener));
+    }
 }
 
 impl Background for Running {
@@ -366,6 +377,10 @@ impl Host for Running {
         Some(self)
     }
 
+    fn links(&self) -> Option<&Links> {
+        Some(&self.links)
+    }
+
     fn holder(&self) -> Option<String> {
         Some(format!("process {}: {DOING}", std::process::id()))
     }
@@ -409,6 +424,11 @@ impl Host for Running {
 
     fn bytes_in(&self) -> Box<dyn Read + '_> {
         Box::new(std::io::empty())
+    }
+
+    fn tell(&self, event: &RunEvent) {
+        let listeners = locked(&self.listeners).clone();
+        listeners.iter().for_each(|listener| listener(event));
     }
 
     fn watch(&self, _: Arc<Progress>) -> Box<dyn Any> {

@@ -148,7 +148,8 @@ impl<'a> Program<'a> {
 /// The service that was named, and the key for it: where everybody on this machine could read it (`ps`), none is taken.
 fn remote(global: &Global) -> Result<Option<Client>> {
     let key = std::env::var(KEY).ok().filter(|key| !key.is_empty());
-    global.server.as_deref().map(|address| Client::of(address, key)).transpose()
+    let authorities = global.server_ca.as_deref();
+    global.server.as_deref().map(|address| Client::of(address, key, authorities)).transpose()
 }
 
 /// Whoever runs this program: the owner of the data directory, who may do everything.

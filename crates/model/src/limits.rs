@@ -221,6 +221,12 @@ pub const QUERY_EXPANSIONS_MAX: usize = 256;
 pub const QUERY_DEPTH_MAX: usize = 16;
 /// Hits that one search can reach, first pages included; it holds as many in memory.
 pub const SEARCH_HITS_MAX: usize = 100_000;
+/// Hits of a search where nobody says how many.
+pub const SEARCH_PAGE: u32 = 10;
+/// Hits of one page of a search.
+pub const SEARCH_PAGE_MAX: u32 = 10_000;
+/// Hits that a search leaves out at the beginning; more than it reaches, so that the sentence about that is told.
+pub const SEARCH_OFFSET_MAX: u32 = 1_000_000;
 /// Users whose view of the search index an open searcher keeps; each is a bit for each entry.
 pub const SEARCH_USERS_KEPT: usize = 8;
 
@@ -376,10 +382,19 @@ pub const HTTP_BODY_BYTES_MAX: usize = 1 << 20;
 pub const HTTP_HEAD_BYTES_MAX: usize = 64 << 10;
 /// Headers of a request.
 pub const HTTP_HEADERS_MAX: usize = 64;
-/// Connections that a service has at once: each may hold a head and a body, 70 MB together.
-pub const HTTP_CONNECTIONS_MAX: usize = 256;
+/// Connections over the network that a service has at once: each may hold a head and a body, 70 MB together with those of the socket.
+pub const HTTP_CONNECTIONS_MAX: usize = 192;
+/// Connections to its socket that a service has at once, apart from the others: no crowd at the one keeps somebody out at the other.
+pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
+/// Bytes of a file with certificates or a key: the roots of a whole system take a quarter of it.
+pub const TLS_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Jobs that have figures of their own among the metrics of a service; those of all others are added up. Each costs a monitoring system 14
+/// series for ever.
+pub const METRICS_JOBS_MAX: usize = 1_000;
+/// Longest wait for the inventory until a service says that it is not ready, milliseconds: probes ask every few seconds.
+pub const HTTP_READY_MS_MAX: u64 = 5_000;
 /// Time for the head of a request since its connection was ready for it, milliseconds.
 pub const HTTP_HEAD_MS_MAX: u64 = 10_000;
 /// Time for the body of a request, milliseconds.
@@ -394,9 +409,18 @@ pub const HTTP_RETRY_AFTER_S: u64 = 1;
 pub const HTTP_STOP_MS_MAX: u64 = 1_000;
 /// Runs that a service has under way at once: each has threads that wait, and its own rows of the inventory in memory.
 pub const RUNS_AT_ONCE_MAX: usize = 64;
+/// How long a login link can be used, milliseconds: as long as it takes to carry it from a terminal to a browser.
+pub const LOGIN_LINK_MS: i64 = 10 * 60 * 1_000;
+/// Login links that wait to be used; the oldest makes room.
+pub const LOGIN_LINKS_MAX: usize = 100;
 /// People who are logged in at a search page at once; the one whose time ends first makes room.
 pub const SESSIONS_MAX: usize = 10_000;
 /// How long somebody is logged in, milliseconds: a working day.
 pub const SESSION_MS: i64 = 12 * 60 * 60 * 1_000;
-/// Bytes of an answer that a client of a service reads: more than the longest list of documents has.
-pub const HTTP_ANSWER_BYTES_MAX: usize = 256 << 20;
+/// Bytes of one piece of an answer that a client of a service reads: an item, a problem, or an answer that has no items. A client holds
+/// one piece at a time, and as values they take several times as much.
+pub const HTTP_PIECE_BYTES_MAX: usize = 32 << 20;
+/// Members of a list that a client of a service asks for at once; with names of 4 KiB and a reason each they stay below 10 MiB.
+pub const HTTP_CLIENT_PAGE: u32 = 1_000;
+/// Longest wait of a client for the beginning of an answer, milliseconds: some compare a whole inventory first.
+pub const HTTP_ANSWER_MS_MAX: u64 = 30 * 60_000;

@@ -17,6 +17,8 @@ use ingather_model::job::Definition;
 use ingather_store::leases::Lease;
 use ingather_store::{Durability, Reader, Store};
 
+use crate::callers::links::Links;
+use crate::jobs::events::{Listener, RunEvent};
 use crate::operation::{Remote, Role};
 use crate::problem::{Code, Problem, Result};
 use crate::system::Look;
@@ -76,6 +78,11 @@ pub trait Host {
         None
     }
 
+    /// The login links of a service; none where nobody logs in.
+    fn links(&self) -> Option<&Links> {
+        None
+    }
+
     /// Who has the right to write, in words; none when nobody does, or nobody here can tell.
     fn holder(&self) -> Option<String>;
 
@@ -109,6 +116,9 @@ pub trait Host {
     /// Gives bytes that come without a file.
     fn bytes_in(&self) -> Box<dyn Read + '_>;
 
+    /// Tells whoever watches what happens to a run.
+    fn tell(&self, _: &RunEvent) {}
+
     /// Shows how far something has come, until the answer is dropped.
     fn watch(&self, progress: Arc<Progress>) -> Box<dyn Any>;
 }
@@ -132,6 +142,9 @@ pub trait Service: Send + Sync {
 
     /// Tells whoever watches the service, in one line.
     fn log(&self, line: &str);
+
+    /// Lets somebody hear of what happens to runs from now on, to the end of the program.
+    fn listen(&self, listener: Listener);
 }
 
 /// The right to write, as long as this lives.

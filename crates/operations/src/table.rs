@@ -2,7 +2,7 @@
 
 use ingather_model::limits;
 
-use crate::callers::{api_keys, audit};
+use crate::callers::{api_keys, audit, links};
 use crate::operation::{Callable, Effect, Operation, Rest, Words};
 use crate::problem::{ALWAYS, Code, ROWS, sources};
 use crate::{access, backup, declaration, documents, jobs, pipeline, search, system, verify};
@@ -38,6 +38,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &api_keys::CREATE,
     &api_keys::LIST,
     &api_keys::DELETE,
+    &links::LOGIN_LINK,
     &audit::LIST,
     &backup::BACKUP,
     &backup::RESTORE,

@@ -2,27 +2,34 @@
 //! again, and nobody waits in a queue that could grow.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use ingather_model::access::identity::Identity;
 use ingather_model::limits;
-use ingather_operations::jobs::{self, ListJobs};
+use ingather_operations::jobs::{self, ListJobs, figures};
 use ingather_operations::operation::{Callable, Role};
 use ingather_operations::problem::{Code, Problem, Result};
 use ingather_operations::{Asker, Caller, Context, Places, Service};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::metrics::{self, CountedAs, Metrics};
 use crate::problems::{self, json_response};
 use crate::request;
 
 /// How a connection came, as far as it tells who is at its other end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Peer {
-    /// Over the network: nobody in particular.
-    Network,
+    /// Over the network: nobody in particular, on this machine or elsewhere.
+    Network {
+        /// On this machine.
+        here: bool,
+    },
     /// A user of this machine, as its kernel says.
     User(u32),
 }
@@ -31,11 +38,52 @@ pub(crate) enum Peer {
 pub(crate) struct Answers {
     service: Arc<dyn Service>,
     free: Arc<Semaphore>,
+    /// Whoever watches the service is answered when it has no room for anybody else, one at a time.
+    probes: Arc<Semaphore>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Everybody on this machine may see the metrics.
+    pub(crate) open_metrics: bool,
+}
+
+/// Who asks, as they say.
+struct Asking {
+    key: Option<String>,
+    peer: Peer,
+}
+
+impl Asking {
+    /// What the head of a request says.
+    ///
+    /// # Errors
+    /// `Unauthenticated` when it names nobody.
+    fn of(head: &Parts) -> Result<Asking> {
+        let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::Network { here: false });
+        let key = presented(&head.headers)?;
+        if key.is_none() && matches!(peer, Peer::Network { .. }) {
+            let sentence = "this needs an API key; send `Authorization: Bearer ing_…`, or ask over the socket of the service";
+            return Err(Problem::new(Code::Unauthenticated, sentence));
+        }
+        Ok(Asking { key, peer })
+    }
+
+    /// Who that is.
+    fn asker(&self, context: &Context<'_>) -> Result<Asker> {
+        match (&self.key, self.peer) {
+            (Some(key), _) => Asker::by_key(context, key),
+            (None, Peer::User(user)) => Asker::of_this_machine(context, user),
+            (None, Peer::Network { .. }) => Err(Problem::unable("a request came from nowhere; report this")),
+        }
+    }
 }
 
 impl Answers {
     pub(crate) fn new(service: Arc<dyn Service>) -> Answers {
-        Answers { service, free: Arc::new(Semaphore::new(limits::HTTP_OPERATIONS_MAX)) }
+        let semaphore = |permits| Arc::new(Semaphore::new(permits));
+        let metrics = Arc::new(Metrics::new());
+        let heard = metrics.clone();
+        service.listen(Box::new(move |event| heard.heard(event)));
+        let free = semaphore(limits::HTTP_OPERATIONS_MAX);
+        Answers { service, free, probes: semaphore(1), metrics, open_metrics: false }
     }
 
     pub(crate) fn log(&self, line: &str) {
@@ -60,6 +108,14 @@ impl Answers {
             );
             Problem::new(Code::Busy, sentence)
         })?;
+        self.work_with(permit, work).await
+    }
+
+    async fn work_with<T: Send + 'static>(
+        &self,
+        permit: OwnedSemaphorePermit,
+        work: impl FnOnce(&Context<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let service = self.service.clone();
         let worked = tokio::task::spawn_blocking(move || {
             let worked = work(&service.context());
@@ -70,9 +126,27 @@ impl Answers {
         worked.await.unwrap_or_else(|_| Err(Problem::unable("the service failed at it; its log says how")))
     }
 
+    /// Looks at the inventory for whoever watches the service: also while there is no room for anybody else, and for a bounded time.
+    async fn watch<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Context<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let looked = async {
+            let permit = self.probes.clone().acquire_owned().await;
+            self.work_with(permit.map_err(|_| Problem::stopped())?, look).await
+        };
+        let looked = tokio::time::timeout(Duration::from_millis(limits::HTTP_READY_MS_MAX), looked);
+        looked.await.unwrap_or_else(|_| {
+            let waited = limits::HTTP_READY_MS_MAX / 1_000;
+            let sentence =
+                format!("the inventory has not answered within {waited} s; look at its disk or its server");
+            Err(Problem::new(Code::Busy, sentence))
+        })
+    }
+
     /// Whether the inventory answers.
     pub(crate) async fn ready(&self) -> Response {
-        let asked = self.work(|context| {
+        let asked = self.watch(|context| {
             let caller = Caller {
                 roles: &[Role::Operator],
                 identity: &|| Ok(Identity::anonymous()),
@@ -87,6 +161,35 @@ impl Answers {
     }
 }
 
+/// Answers `/metrics`: to operators, and where it was said so to everybody on this machine.
+pub(crate) async fn metrics(answers: Arc<Answers>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    let is_here = matches!(head.extensions.get(), Some(Peer::Network { here: true }));
+    let asking = match answers.open_metrics && is_here && !head.headers.contains_key(header::AUTHORIZATION) {
+        true => Ok(None),
+        false => Asking::of(&head).map(Some),
+    };
+    let at_work = limits::HTTP_OPERATIONS_MAX - answers.free.available_permits();
+    let counted = answers.metrics.clone();
+    let work = move |context: &Context<'_>| {
+        if let Some(asking) = asking? {
+            let asker = asking.asker(context)?;
+            asker.needs(Role::Operator, "a look at the metrics")?;
+        }
+        counted.text(at_work, &figures::watched(context)?)
+    };
+    match answers.watch(work).await {
+        Ok(text) => {
+            let mut response = Response::new(Body::from(text));
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(metrics::KIND));
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            response
+        }
+        Err(problem) => problems::response(&problem),
+    }
+}
+
 /// Answers a request for an operation.
 pub(crate) async fn answer(
     answers: Arc<Answers>,
@@ -94,7 +197,7 @@ pub(crate) async fn answer(
     parts: Vec<(String, String)>,
     request: Request,
 ) -> Response {
-    match answered(&answers, operation, parts, request).await {
+    let mut response = match answered(&answers, operation, parts, request).await {
         Ok(value) => json_response(StatusCode::OK, "application/json", &value),
         Err(problem) => {
             if problem.code.row().status >= 500 {
@@ -102,7 +205,9 @@ pub(crate) async fn answer(
             }
             problems::response(&problem)
         }
-    }
+    };
+    response.extensions_mut().insert(CountedAs(operation.name));
+    response
 }
 
 async fn answered(
@@ -112,20 +217,11 @@ async fn answered(
     request: Request,
 ) -> Result<Value> {
     let (head, body) = request.into_parts();
-    let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::Network);
     // Before anything of the body is read: whoever has no key sends it for nothing.
-    let key = presented(&head.headers)?;
-    if key.is_none() && matches!(peer, Peer::Network) {
-        let sentence = "this needs an API key; send `Authorization: Bearer ing_…`, or ask over the socket of the service";
-        return Err(Problem::new(Code::Unauthenticated, sentence));
-    }
+    let asking = Asking::of(&head)?;
     let body = request::body(body).await?;
     let work = move |context: &Context<'_>| {
-        let asker = match (key, peer) {
-            (Some(key), _) => Asker::by_key(context, &key)?,
-            (None, Peer::User(user)) => Asker::of_this_machine(context, user)?,
-            (None, Peer::Network) => return Err(Problem::unable("a request came from nowhere; report this")),
-        };
+        let asker = asking.asker(context)?;
         let request = request::request(operation, parts, &head.uri, &head.headers, &body)?;
         done(context, &asker, operation, request)
     };
@@ -156,6 +252,7 @@ fn done(
 /// # Errors
 /// `Unauthenticated` for another way to say who asks: it is no reason to go on as somebody else.
 fn presented(headers: &HeaderMap) -> Result<Option<String>> {
+    request::refuse_twice(headers, &[header::AUTHORIZATION, header::CONTENT_TYPE, header::HOST])?;
     let Some(said) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
     let said = said.to_str().ok().and_then(|said| said.split_once(' '));
     match said {

@@ -5,10 +5,9 @@ use std::io;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Body;
 use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -16,14 +15,17 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ingather_model::limits;
 use ingather_operations::Service;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use rustls::ServerConfig;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
 use crate::answers::{Answers, Peer};
-use crate::routes::routes;
-use crate::slow::Patient;
+use crate::places::{Places, Turn};
+use crate::routes::{Site, routes};
+use crate::slow::{Patient, Stream};
+use crate::tls::Tls;
 
 /// Longest wait before another connection is accepted, when the machine had no room for one.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -32,6 +34,8 @@ const AGAIN: Duration = Duration::from_millis(100);
 pub struct Listening {
     /// For whoever has an API key.
     pub network: TcpListener,
+    /// What connections over the network are encrypted with; none for plain ones.
+    pub tls: Option<Tls>,
     /// For users of this machine.
     pub socket: UnixListener,
 }
@@ -53,91 +57,171 @@ impl Stop {
     }
 }
 
-/// Answers until it is stopped.
-///
-/// # Errors
-/// When it cannot begin to listen.
-pub fn serve(service: Arc<dyn Service>, listening: Listening, stop: &Stop) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(limits::HTTP_OPERATIONS_MAX)
-        .build()?;
-    let served = runtime.block_on(accept(Arc::new(Answers::new(service)), listening, stop.0.subscribe()));
-    // An operation that is at work was asked to stop by whoever stops the program, and ends in its own time.
-    runtime.shutdown_background();
-    served
+/// What answers: it hears of runs from its making on, and of clients as long as it serves.
+pub struct Front {
+    answers: Answers,
 }
 
-enum Accepted {
-    Network(tokio::net::TcpStream),
-    Socket(tokio::net::UnixStream),
+impl Front {
+    /// Around a service.
+    pub fn new(service: Arc<dyn Service>) -> Front {
+        Front { answers: Answers::new(service) }
+    }
+
+    /// Lets everybody on this machine see the metrics, or not.
+    #[must_use]
+    pub fn with_open_metrics(mut self, open: bool) -> Front {
+        self.answers.open_metrics = open;
+        self
+    }
+
+    /// Answers until it is stopped.
+    ///
+    /// # Errors
+    /// When it cannot begin to listen.
+    pub fn serve(self, listening: Listening, stop: &Stop) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            // One more looks at the inventory for whoever watches the service.
+            .max_blocking_threads(limits::HTTP_OPERATIONS_MAX + 1)
+            .build()?;
+        let served = runtime.block_on(listen(Arc::new(self.answers), listening, stop.0.subscribe()));
+        // An operation that is at work was asked to stop by whoever stops the program, and ends in its own time.
+        runtime.shutdown_background();
+        served
+    }
+}
+
+/// A listener, and what tells who is at the other end of its connections.
+enum Listener {
+    Network(tokio::net::TcpListener, Option<Tls>),
+    Socket(tokio::net::UnixListener),
+}
+
+impl Listener {
+    /// As metrics name it.
+    fn name(&self) -> &'static str {
+        match self {
+            Listener::Network(..) => "network",
+            Listener::Socket(_) => "socket",
+        }
+    }
+
+    fn tls(&self, log: &dyn Fn(&str)) -> Option<Arc<ServerConfig>> {
+        match self {
+            Listener::Network(_, tls) => tls.as_ref().map(|tls| tls.current(log)),
+            Listener::Socket(_) => None,
+        }
+    }
+
+    async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
+        Ok(match self {
+            Listener::Network(listener, _) => {
+                let (stream, from) = listener.accept().await?;
+                (Box::new(stream), Peer::Network { here: from.ip().to_canonical().is_loopback() })
+            }
+            Listener::Socket(listener) => {
+                let (stream, _) = listener.accept().await?;
+                let peer = Peer::User(stream.peer_cred()?.uid());
+                (Box::new(stream), peer)
+            }
+        })
+    }
+}
+
+async fn listen(answers: Arc<Answers>, listening: Listening, stop: watch::Receiver<bool>) -> io::Result<()> {
+    let Listening { network, tls, socket } = listening;
+    let port = network.local_addr()?.port();
+    network.set_nonblocking(true)?;
+    socket.set_nonblocking(true)?;
+    let site = Site { port, is_encrypted: tls.is_some() };
+    let network = Listener::Network(tokio::net::TcpListener::from_std(network)?, tls);
+    let socket = Listener::Socket(tokio::net::UnixListener::from_std(socket)?);
+    let router = routes(answers.clone(), site);
+    // Each has places of its own, and none waits for the other.
+    let over_network = accept(&answers, &network, &router, limits::HTTP_CONNECTIONS_MAX, stop.clone());
+    let over_socket = accept(&answers, &socket, &router, limits::HTTP_SOCKET_CONNECTIONS_MAX, stop);
+    tokio::join!(over_network, over_socket);
+    Ok(())
 }
 
 async fn accept(
-    answers: Arc<Answers>,
-    listening: Listening,
+    answers: &Arc<Answers>,
+    listener: &Listener,
+    router: &Router,
+    most: usize,
     mut stop: watch::Receiver<bool>,
-) -> io::Result<()> {
-    let Listening { network, socket } = listening;
-    network.set_nonblocking(true)?;
-    socket.set_nonblocking(true)?;
-    let network = tokio::net::TcpListener::from_std(network)?;
-    let socket = tokio::net::UnixListener::from_std(socket)?;
-    let room = Arc::new(Semaphore::new(limits::HTTP_CONNECTIONS_MAX));
-    let router = routes(answers.clone());
+) {
+    let places = Places::new(most);
     let mut connections = JoinSet::new();
     loop {
-        // Those beyond the bound wait in the queue of the kernel, which has one of its own.
-        let place = tokio::select! {
-            place = room.clone().acquire_owned() => place.map_err(io::Error::other)?,
-            _ = stop.wait_for(|stop| *stop) => break,
-        };
         let accepted = tokio::select! {
-            accepted = network.accept() => accepted.map(|(stream, _)| Accepted::Network(stream)),
-            accepted = socket.accept() => accepted.map(|(stream, _)| Accepted::Socket(stream)),
+            accepted = listener.accept() => accepted,
             _ = stop.wait_for(|stop| *stop) => break,
         };
-        let begun = accepted.and_then(|accepted| {
-            let (router, stop) = (router.clone(), stop.clone());
-            match accepted {
-                Accepted::Network(stream) => {
-                    connections.spawn(connection(stream, Peer::Network, router, stop, place));
-                }
-                Accepted::Socket(stream) => {
-                    let peer = Peer::User(stream.peer_cred()?.uid());
-                    connections.spawn(connection(stream, peer, router, stop, place));
-                }
+        match accepted {
+            Ok((stream, peer)) => {
+                // Those beyond it wait in the queue of the kernel, which has a bound of its own.
+                let place = tokio::select! {
+                    place = places.take() => place,
+                    _ = stop.wait_for(|stop| *stop) => break,
+                };
+                let open = answers.metrics.open(listener.name());
+                let tls = listener.tls(&|line| answers.log(line));
+                let (answers, router, stop) = (answers.clone(), router.clone(), stop.clone());
+                connections.spawn(async move {
+                    let given_way = place.turn.clone();
+                    let served = async {
+                        let Some(stream) = encrypted(stream, tls).await else { return };
+                        connection(stream, peer, answers, router, stop, place.turn.clone()).await;
+                    };
+                    tokio::select! {
+                        () = served => {}
+                        () = given_way.to_give_way() => {}
+                    }
+                    drop((open, place));
+                });
             }
-            Ok(())
-        });
-        if let Err(error) = begun {
-            answers.log(&format!("a connection was not accepted: {error}"));
-            // Too many open files, most likely: asking again at once would only say so again.
-            tokio::time::sleep(AGAIN).await;
+            Err(error) => {
+                answers.log(&format!("a connection was not accepted: {error}"));
+                // Too many open files, most likely: asking again at once would only say so again.
+                tokio::time::sleep(AGAIN).await;
+            }
         }
         while connections.try_join_next().is_some() {}
     }
     let ended = async { while connections.join_next().await.is_some() {} };
     // Who has not been answered within this time is cut off.
     let _ = tokio::time::timeout(Duration::from_millis(limits::HTTP_STOP_MS_MAX), ended).await;
-    Ok(())
 }
 
-async fn connection<S>(
-    stream: S,
+/// A connection as it is to be used; none when its client does not come to terms in time.
+async fn encrypted(stream: Box<dyn Stream>, tls: Option<Arc<ServerConfig>>) -> Option<Box<dyn Stream>> {
+    let Some(config) = tls else { return Some(stream) };
+    let longest = Duration::from_millis(limits::HTTP_HEAD_MS_MAX);
+    let agreed = tokio::time::timeout(longest, TlsAcceptor::from(config).accept(stream)).await;
+    // What a client did wrong is its own affair.
+    agreed.ok()?.ok().map(|stream| Box::new(stream) as Box<dyn Stream>)
+}
+
+async fn connection(
+    stream: Box<dyn Stream>,
     peer: Peer,
+    answers: Arc<Answers>,
     router: Router,
     mut stop: watch::Receiver<bool>,
-    _place: OwnedSemaphorePermit,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+    turn: Arc<Turn>,
+) {
+    let writes = turn.clone();
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
-        let mut router = router.clone();
+        let (mut router, turn, metrics) = (router.clone(), turn.clone(), answers.metrics.clone());
+        let begun = Instant::now(); // clock: how long it takes is a figure, and decides nothing
+        let request = request.map(|body| turn.request(body));
         async move {
-            let response = router.call(request.map(Body::new)).await;
-            Ok::<_, Infallible>(response.unwrap_or_else(|never| match never {}))
+            let response = router.call(request).await.unwrap_or_else(|never| match never {});
+            metrics.answered(response.extensions().get().copied(), response.status().as_u16(), begun);
+            Ok::<_, Infallible>(response.map(|body| turn.answer(body)))
         }
     });
     let mut http = http1::Builder::new();
@@ -145,7 +229,8 @@ async fn connection<S>(
         .header_read_timeout(Duration::from_millis(limits::HTTP_HEAD_MS_MAX))
         .max_buf_size(limits::HTTP_HEAD_BYTES_MAX)
         .max_headers(limits::HTTP_HEADERS_MAX);
-    let mut served = std::pin::pin!(http.serve_connection(TokioIo::new(Patient::new(stream)), answer));
+    let stream = Patient::new(stream, Some(writes));
+    let mut served = std::pin::pin!(http.serve_connection(TokioIo::new(stream), answer));
     // What a client did wrong below HTTP is its own affair.
     tokio::select! {
         _ended = served.as_mut() => return,

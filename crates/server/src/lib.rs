@@ -3,20 +3,25 @@
 //!
 //! Reading order: `routes` makes a path of every row · `request` makes a request of path, query and body · `answers` lets the
 //! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `description` is the OpenAPI
-//! document · `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost ·
+//! document · `metrics` is what monitoring systems ask for ·
+//! `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost · `places` says who makes room · `tls` encrypts ·
 //! `client` is the other side.
 
 mod answers;
 mod client;
 mod connections;
 mod description;
+mod metrics;
 mod pages;
+mod places;
 mod problems;
 mod request;
 mod routes;
 mod slow;
+mod tls;
 
 pub use client::Client;
-pub use connections::{Listening, Stop, serve};
+pub use connections::{Front, Listening, Stop};
 pub use description::description;
 pub use request::API;
+pub use tls::Tls;

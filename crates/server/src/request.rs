@@ -2,12 +2,13 @@
 //! request; none may be named twice.
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, HeaderName, Uri, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use ingather_model::limits;
 use ingather_operations::operation::Operation;
 use ingather_operations::problem::{Code, Problem, Result};
 use percent_encoding::percent_decode_str;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ pub(crate) fn request(
     for (name, text) in parts.into_iter().chain(pairs(uri.query().unwrap_or_default())?) {
         let value = value(&schema, &name, text);
         if fields.insert(name.clone(), value).is_some() {
-            return Err(Problem::usage(format!("`{name}` is given twice; give it once")));
+            return Err(twice(&name));
         }
     }
     Ok(Value::Object(fields))
@@ -66,30 +67,112 @@ fn in_body(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>> {
     if kind.split(';').next().is_none_or(|kind| !kind.trim().eq_ignore_ascii_case("application/json")) {
         return Err(Problem::usage("a body is JSON; send it with `Content-Type: application/json`"));
     }
-    match serde_json::from_slice(body) {
+    match serde_json::from_slice(body).map(|Once(value)| value) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(Problem::usage("the body is no object; send one with the fields of the request")),
+        Err(error) if error.is_data() => Err(Problem::usage(format!("the body cannot be meant: {error}"))),
         Err(error) => Err(Problem::usage(format!("the body is no JSON: {error}"))),
+    }
+}
+
+/// Refuses a request that says twice what may decide who asks or what for: something before this service may have gone by the other one.
+///
+/// # Errors
+/// `WrongUse` with the name of the header.
+pub(crate) fn refuse_twice(headers: &HeaderMap, names: &[HeaderName]) -> Result<()> {
+    match names.iter().find(|name| headers.get_all(*name).iter().count() > 1) {
+        None => Ok(()),
+        Some(name) => Err(Problem::usage(format!("the header `{name}` is sent twice; send it once"))),
     }
 }
 
 /// Fields of a query or a form.
 ///
 /// # Errors
-/// `WrongUse` for what is no text.
+/// `WrongUse` for what is no text, and for a field that is given twice.
 pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>> {
     let decoded = |text: &str| -> Result<String> {
         let spaced = text.replace('+', " ");
         let decoded = percent_decode_str(&spaced).decode_utf8();
         decoded.map(std::borrow::Cow::into_owned).map_err(|_| Problem::usage("the query is not in UTF-8"))
     };
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| {
-            let (name, text) = pair.split_once('=').unwrap_or((pair, "true"));
-            Ok((decoded(name)?, decoded(text)?))
-        })
-        .collect()
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, text) = pair.split_once('=').unwrap_or((pair, "true"));
+        let name = decoded(name)?;
+        if pairs.iter().any(|(known, _)| *known == name) {
+            return Err(twice(&name));
+        }
+        pairs.push((name, decoded(text)?));
+    }
+    Ok(pairs)
+}
+
+fn twice(name: &str) -> Problem {
+    Problem::usage(format!("`{name}` is given twice; give it once"))
+}
+
+/// A value of JSON none of whose objects names a field twice: whoever looked at it before may have gone by the other one.
+struct Once(Value);
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(read: D) -> std::result::Result<Once, D::Error> {
+        read.deserialize_any(Each)
+    }
+}
+
+struct Each;
+
+impl<'de> Visitor<'de> for Each {
+    type Value = Once;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("a value of JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> std::result::Result<Once, E> {
+        Ok(Once(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> std::result::Result<Once, E> {
+        Ok(Once(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> std::result::Result<Once, E> {
+        Ok(Once(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> std::result::Result<Once, E> {
+        Ok(Once(value.into()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> std::result::Result<Once, E> {
+        Ok(Once(value.into()))
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Once, E> {
+        Ok(Once(Value::Null))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut members: A) -> std::result::Result<Once, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Once(member)) = members.next_element()? {
+            all.push(member);
+        }
+        Ok(Once(all.into()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> std::result::Result<Once, A::Error> {
+        let mut all = Map::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            if all.contains_key(&name) {
+                return Err(A::Error::custom(twice(&name)));
+            }
+            let Once(value) = fields.next_value()?;
+            all.insert(name, value);
+        }
+        Ok(Once(all.into()))
+    }
 }
 
 /// The text of a field as the type that its schema asks for. What does not fit stays a text, which the operation refuses.
@@ -155,9 +238,24 @@ mod tests {
             made("jobs.list", &[], "/jobs?cursor=%ff", ""),
             made("jobs.confirm", &[("job", "share")], "/x", "[]"),
             made("jobs.confirm", &[("job", "share")], "/x", "{"),
+            made(
+                "jobs.confirm",
+                &[("job", "share")],
+                "/x",
+                &format!("{}1{}", "[".repeat(1_000), "]".repeat(1_000)),
+            ),
         ];
         for refused in refused {
             assert_eq!(refused.map_err(|problem| problem.code), Err(Code::WrongUse));
+        }
+        let twice = [
+            ("jobs.confirm", "/x", r#"{"run": 4, "run": 5}"#, "`run` is given twice"),
+            ("pipeline.try", "/x", r#"{"pipeline": {"stages": [{"a": 1, "a": 1}]}}"#, "`a` is given twice"),
+            ("jobs.list", "/x?limit=1&%6cimit=1", "", "`limit` is given twice"),
+        ];
+        for (name, uri, body, said) in twice {
+            let refused = made(name, &[], uri, body).expect_err("it says it twice").to_string();
+            assert!(refused.contains(said), "{refused}");
         }
         let operation = OPERATIONS.iter().find(|one| one.name == "jobs.confirm").expect("a row");
         let form = request(operation, Vec::new(), &Uri::from_static("/x"), &HeaderMap::new(), b"{}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -18,8 +19,17 @@ use crate::pages::pages;
 use crate::problems::{self, json_response};
 use crate::request::API;
 
+/// What browsers have to know of the network address of a service.
+#[derive(Clone, Copy)]
+pub(crate) struct Site {
+    /// Its port.
+    pub(crate) port: u16,
+    /// Whether it speaks TLS.
+    pub(crate) is_encrypted: bool,
+}
+
 /// What a service answers, by path and verb.
-pub(crate) fn routes(answers: Arc<Answers>) -> Router {
+pub(crate) fn routes(answers: Arc<Answers>, site: Site) -> Router {
     let described = Arc::new(description());
     let mut router = Router::new()
         .route(
@@ -28,22 +38,36 @@ pub(crate) fn routes(answers: Arc<Answers>) -> Router {
         )
         .route("/readyz", get(|State(answers): State<Arc<Answers>>| async move { answers.ready().await }))
         .route(
+            "/metrics",
+            get(|State(answers): State<Arc<Answers>>, request: Request| answers::metrics(answers, request)),
+        )
+        .route(
             &format!("{API}/openapi.json"),
             get(|| async move { json_response(StatusCode::OK, "application/json", &described) }),
         );
     for operation in OPERATIONS {
         let Rest::At(verb, path) = operation.rest else { continue };
-        let answer = move |State(answers): State<Arc<Answers>>, parts: RawPathParams, request: Request| {
+        let answer = move |State(answers): State<Arc<Answers>>, parts: Parts, request: Request| async move {
+            let Ok(parts) = parts else { return no_text() };
             let parts = parts.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
-            async move { answers::answer(answers, *operation, parts, request).await }
+            answers::answer(answers, *operation, parts, request).await
         };
         router = router.route(&format!("{API}{path}"), on(filter(verb), answer));
     }
     router
         .with_state(answers.clone())
-        .merge(pages(answers))
+        .merge(pages(answers, site))
         .fallback(nothing)
         .method_not_allowed_fallback(wrong_verb)
+}
+
+/// Fields in a path; none when they are no text.
+pub(crate) type Parts = Result<RawPathParams, RawPathParamsRejection>;
+
+fn no_text() -> Response {
+    problems::response(&Problem::usage(
+        "the path is not in UTF-8; encode names as UTF-8, then in percent-encoding",
+    ))
 }
 
 fn filter(verb: Verb) -> MethodFilter {

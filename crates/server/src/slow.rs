@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,20 +12,32 @@ use ingather_model::limits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use crate::places::Turn;
+
+/// A connection, of whatever kind.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
 /// A connection whose writes have an end.
 pub(crate) struct Patient<S> {
     stream: S,
     /// Runs while a write waits.
     waits: Option<Pin<Box<Sleep>>>,
+    /// Is told whether one does.
+    turn: Option<Arc<Turn>>,
 }
 
 impl<S> Patient<S> {
-    pub(crate) fn new(stream: S) -> Patient<S> {
-        Patient { stream, waits: None }
+    pub(crate) fn new(stream: S, turn: Option<Arc<Turn>>) -> Patient<S> {
+        Patient { stream, waits: None, turn }
     }
 
     /// What a write came to; an error when it has waited for too long.
     fn bounded<T>(&mut self, context: &mut Context<'_>, wrote: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if let Some(turn) = &self.turn {
+            turn.writes(wrote.is_pending());
+        }
         if wrote.is_ready() {
             self.waits = None;
             return wrote;
@@ -83,7 +96,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async {
             let (near, _far) = duplex(4);
-            let cut_off = Patient::new(near).write_all(&[0; 8]).await;
+            let cut_off = Patient::new(near, None).write_all(&[0; 8]).await;
             assert_eq!(cut_off.expect_err("nobody takes it").kind(), io::ErrorKind::TimedOut);
             let (near, mut far) = duplex(4);
             let reads = tokio::spawn(async move {
@@ -96,7 +109,7 @@ mod tests {
                 }
                 taken
             });
-            let wrote = Patient::new(near).write_all(&[7; 8]).await;
+            let wrote = Patient::new(near, None).write_all(&[7; 8]).await;
             assert!(wrote.is_ok(), "{wrote:?}");
             assert_eq!(reads.await.expect("it ends"), [7; 8]);
         });

@@ -3,6 +3,7 @@
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::RunOutcome;
 
 use crate::containers;
 use crate::db::{Row, Sql, Value};
@@ -70,6 +71,40 @@ fn read(row: &Row<'_>) -> Result<Job> {
 /// All jobs, by name.
 pub fn list(sql: &mut Sql<'_>) -> Result<Vec<Job>> {
     sql.query(&queries::JOB_LIST, &[], read)
+}
+
+/// What is watched of a job.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// Its name.
+    pub name: String,
+    /// Where it is in its life.
+    pub state: State,
+    /// A person paused it.
+    pub paused: bool,
+    /// Documents in its inventory.
+    pub documents: u64,
+    /// How its last run ended; none while one is under way, and before there was one.
+    pub outcome: Option<RunOutcome>,
+    /// Counters of its last run as JSON.
+    pub counts: Option<String>,
+    /// When a run of it has ended well last, milliseconds since 1970 UTC, of the runs that are kept.
+    pub succeeded_at: Option<i64>,
+}
+
+/// What is watched of all jobs, by name, without counting a document.
+pub fn figures(sql: &mut Sql<'_>) -> Result<Vec<Figures>> {
+    sql.query(&queries::JOB_FIGURES, &[], |row| {
+        Ok(Figures {
+            name: row.text(0)?,
+            state: row.word(1, State::parse)?,
+            paused: row.int(2)? != 0,
+            documents: row.opt_int(3)?.unwrap_or(0).max(0) as u64,
+            outcome: row.opt_word(4, RunOutcome::parse)?,
+            counts: row.opt_text(5)?,
+            succeeded_at: row.opt_int(6)?,
+        })
+    })
 }
 
 /// The job of that name.

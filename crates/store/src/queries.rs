@@ -118,6 +118,7 @@ queries! {
     shared CONNECTION_RECORD_GENERATION = "connection/record_generation";
     shared JOB_ADD = "job/add";
     shared JOB_LIST = "job/list";
+    shared JOB_FIGURES = "job/figures";
     shared JOB_VERSION = "job/version";
     shared JOB_BY_NAME = "job/by_name";
     shared JOB_BY_ROOT = "job/by_root";

@@ -12,12 +12,12 @@ use super::{DefineJob, values};
 pub(crate) enum Job {
     /// All jobs with their last run
     #[command(
-        after_help = "Example:\n  ingather job list\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
+        after_help = "Examples:\n  ingather job list\n  ingather job list --server http://127.0.0.1:8420\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
     )]
     List,
     /// One job in full
     #[command(
-        after_help = "Example:\n  ingather job show share\n\nExit codes: 0 answered · 2 no such job · 3 could not work"
+        after_help = "Examples:\n  ingather job show share\n  ingather job show share --server http://127.0.0.1:8420\n\nExit codes: 0 answered · 2 no such job · 3 could not work"
     )]
     Show {
         /// Name of the job
@@ -25,7 +25,7 @@ pub(crate) enum Job {
     },
     /// Its runs, newest first
     #[command(
-        after_help = "Example:\n  ingather job runs share --limit 5\n\nExit codes: 0 answered · 2 no such job · 3 could not work"
+        after_help = "Examples:\n  ingather job runs share --limit 5\n  ingather job runs share --server http://127.0.0.1:8420\n\nExit codes: 0 answered · 2 no such job · 3 could not work"
     )]
     Runs {
         /// Name of the job
@@ -37,9 +37,10 @@ pub(crate) enum Job {
     /// Make a job for a source, or change the one that it has, without a run
     Define(Box<DefineJob>),
     /// Run a job as it is stored, once, to its end
-    #[command(after_help = "Examples:\n  ingather job start share\n  ingather job start share --minimal\n\n\
+    #[command(after_help = "Examples:\n  ingather job start share\n  ingather job start share --minimal\n  \
+        ingather job start share --server http://127.0.0.1:8420\n\n\
         It does what `ingather sync` does for the source of the job. While a service works on the data\n\
-        directory, the service starts jobs: POST /api/v1/jobs/JOB/start.\n\n\
+        directory, only the service starts jobs: ask it with --server.\n\n\
         Exit codes: 0 done · 1 finished, and somebody is needed · 2 no such job · 3 could not work ·\n\
         130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
     Start {
@@ -50,15 +51,15 @@ pub(crate) enum Job {
         minimal: bool,
     },
     /// Stop what is under way for a job, where a service runs it
-    #[command(after_help = "Example:\n  ingather job abort share\n\n\
+    #[command(after_help = "Example:\n  ingather job abort share --server http://127.0.0.1:8420\n\n\
         A command runs its job itself, and Ctrl-C stops it. While a service works on the data directory,\n\
-        the service stops jobs: POST /api/v1/jobs/JOB/abort.\n\n\
+        only the service stops jobs: ask it with --server.\n\n\
         Exit codes: 0 nothing runs here · 2 no such job · 3 another process works on the data directory")]
     Abort {
         /// Name of the job
         job: String,
     },
-    /// Stop the run of a job that is under way, and begin another one at once; at rest, begin one
+    /// Stop what is under way for a job, and begin a run at once
     #[command(after_help = "Examples:\n  ingather job restart share\n  \
         ingather job restart share --minimal --server http://127.0.0.1:8420\n\n\
         However many ask while a run is under way, one further run begins. Without a service it does what\n\
@@ -85,7 +86,7 @@ pub(crate) enum Job {
         #[arg(long, value_name = "SECONDS", default_value_t = 86_400, allow_hyphen_values = true, value_parser = values::from_one::<31_536_000>)]
         timeout: u32,
     },
-    /// Have the next run read every document again, whatever its version says
+    /// Have the next run read every document again
     #[command(
         after_help = "Examples:\n  ingather job reset-seeding share --dry-run\n  ingather job reset-seeding share\n\n\
         The next run is a full one then, as `ingather sync --reread` is. A run that is under way goes on as it\n\
@@ -99,25 +100,28 @@ pub(crate) enum Job {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Pause a job: its run rests once what it has begun is delivered, and no other one begins
-    #[command(after_help = "Examples:\n  ingather job pause share\n  ingather job resume share\n\n\
-        A pause outlasts the program. While a service works on the data directory, the service pauses jobs:\n\
-        POST /api/v1/jobs/JOB/pause.\n\n\
+    /// Pause a job: its run rests, and no other one begins
+    #[command(after_help = "Examples:\n  ingather job pause share\n  \
+        ingather job pause share --server http://127.0.0.1:8420\n  ingather job resume share\n\n\
+        A pause outlasts the program. While a service works on the data directory, only the service pauses\n\
+        jobs: ask it with --server.\n\n\
         Exit codes: 0 paused · 2 no such job · 3 another process works on the data directory")]
     Pause {
         /// Name of the job
         job: String,
     },
     /// End the pause of a job: its run goes on, and others begin again
-    #[command(after_help = "Example:\n  ingather job resume share\n\n\
-        Exit codes: 0 resumed · 2 no such job · 3 another process works on the data directory")]
+    #[command(
+        after_help = "Examples:\n  ingather job resume share\n  ingather job resume share --server http://127.0.0.1:8420\n\n\
+        Exit codes: 0 resumed · 2 no such job · 3 another process works on the data directory"
+    )]
     Resume {
         /// Name of the job
         job: String,
     },
     /// Removals that its last run holds
     #[command(
-        after_help = "Example:\n  ingather job held share\n\nExit codes: 0 answered · 2 no such job · 3 could not work"
+        after_help = "Examples:\n  ingather job held share\n  ingather job held share --server http://127.0.0.1:8420\n\nExit codes: 0 answered · 2 no such job · 3 could not work"
     )]
     Held {
         /// Name of the job
@@ -127,7 +131,8 @@ pub(crate) enum Job {
         limit: u32,
     },
     /// Carry out the removals that a run holds
-    #[command(after_help = "Examples:\n  ingather job held share\n  ingather job confirm share --run 12\n\n\
+    #[command(after_help = "Examples:\n  ingather job held share\n  ingather job confirm share --run 12\n  \
+        ingather job confirm share --run 12 --server http://127.0.0.1:8420\n\n\
         Exit codes: 0 done · 1 some are there again, or an output did not confirm ·\n\
         2 no such job, or nothing is held · 3 could not work")]
     Confirm {
@@ -140,7 +145,8 @@ pub(crate) enum Job {
     /// Delete a job, and everything that outputs hold because of it
     #[command(after_help = "Examples:\n  \
         ingather job delete share --dry-run      what would be removed\n  \
-        ingather job delete share\n\n\
+        ingather job delete share\n  \
+        ingather job delete share --server http://127.0.0.1:8420\n\n\
         On a terminal it asks first. Files of the source are never touched.\n\n\
         Exit codes: 0 done · 1 an output did not confirm ·\n\
         2 no such job, or the answer was no · 3 could not work ·\n\

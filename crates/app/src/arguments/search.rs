@@ -1,6 +1,7 @@
 //! table: what `search` takes.
 
 use clap::Args;
+use ingather_model::limits;
 
 use super::values;
 
@@ -25,10 +26,10 @@ pub(crate) struct Search {
     #[arg(long)]
     pub(crate) all: bool,
     /// Hits at most
-    #[arg(long, value_name = "N", default_value_t = 10, allow_hyphen_values = true, value_parser = values::up_to::<10_000>)]
+    #[arg(long, value_name = "N", default_value_t = limits::SEARCH_PAGE, allow_hyphen_values = true, value_parser = values::up_to::<{ limits::SEARCH_PAGE_MAX }>)]
     pub(crate) limit: u32,
     /// Hits to leave out at the beginning
-    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, value_parser = values::up_to::<1_000_000>)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, value_parser = values::up_to::<{ limits::SEARCH_OFFSET_MAX }>)]
     pub(crate) offset: u32,
     /// Order: score, modified, created, size, title, path; `+` before the last five for the smallest first, `-` for the
     /// largest [default: score]

@@ -12,7 +12,8 @@ use super::values;
 #[command(after_help = "Examples:\n  \
     ingather serve\n  \
     ingather serve --listen 127.0.0.1:9000\n  \
-    ingather serve --socket /run/ingather/ingather.sock    for all users of this machine\n\n\
+    ingather serve --socket /run/ingather/ingather.sock    for all users of this machine\n  \
+    ingather serve --listen 0.0.0.0:8420 --tls-cert cert.pem --tls-key key.pem\n\n\
     Whoever asks over the network needs an API key (`ingather api-key create`); users of this machine\n\
     that reach the socket are known to the kernel: the owner of the data directory may do everything,\n\
     everybody else searches as themselves. As long as it runs, no `sync` writes to this data directory.\n\n\
@@ -22,8 +23,14 @@ pub(crate) struct Serve {
     /// Address and port; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8420")]
     pub(crate) listen: SocketAddr,
-    /// Listen on an address that other machines reach, although this version encrypts nothing: whoever sees the traffic has
-    /// the keys. Only behind something that encrypts, such as a reverse proxy
+    /// The certificate to speak TLS with, and those that stand behind it (PEM); read anew when it changes
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its key (PEM), which nobody else on this machine may read
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Listen without TLS on an address that other machines reach: whoever sees the traffic has the keys. Only behind
+    /// something that encrypts, such as a reverse proxy
     #[arg(long)]
     pub(crate) insecure_listen: bool,
     /// Where the socket is made; who reaches its folder can search as themselves [default: in the data directory, for its owner]
@@ -33,6 +40,9 @@ pub(crate) struct Serve {
     /// directory, over the socket, may name any
     #[arg(long = "root", value_name = "DIR")]
     pub(crate) roots: Vec<PathBuf>,
+    /// Answer /metrics to everybody on this machine, without a key; a reverse proxy on it must not pass that path on
+    #[arg(long)]
+    pub(crate) metrics_open: bool,
 }
 
 /// Say who may ask the service.
@@ -61,6 +71,16 @@ pub(crate) enum ApiKey {
         after_help = "Example:\n  ingather api-key list\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
     )]
     List,
+    /// Make a link that logs in at the search page as a key: once, and within ten minutes
+    #[command(after_help = "Example:\n  \
+        ingather api-key login-link ann --server unix:/srv/ingather/ingather.sock\n\n\
+        Whoever opens it is let in; give it to one person. Only a service makes links, so that --server\n\
+        is needed.\n\n\
+        Exit codes: 0 done · 2 no such key, or no service was named · 3 could not work")]
+    LoginLink {
+        /// Name of the key
+        name: String,
+    },
     /// Take a key back
     #[command(
         after_help = "Example:\n  ingather api-key delete ann\n\nExit codes: 0 done · 2 no such key · 3 could not work"

@@ -1,6 +1,7 @@
 //! `ingather api-key …`: who may ask the service.
 
 use ingather_operations::api_keys::{self, ApiKey, CreateApiKey, DeleteApiKey, KeyAccount, ListApiKeys};
+use ingather_operations::links::{LOGIN_LINK, MakeLoginLink};
 use ingather_operations::operation::Role;
 
 use crate::arguments::{self, Global, RoleWord};
@@ -27,6 +28,19 @@ pub(crate) fn run(global: &Global, command: arguments::ApiKey) -> Result<u8> {
             create(&program, request)
         }
         arguments::ApiKey::List => list(&program),
+        arguments::ApiKey::LoginLink { name } => {
+            let link = LOGIN_LINK.call(&program.context(), &caller(), MakeLoginLink { name })?;
+            if global.json {
+                show::answer(&link);
+                return Ok(exit::DONE);
+            }
+            show::line(&link.url);
+            if !global.quiet {
+                let until = show::time(link.until);
+                show::stderr(&format!("it logs in as the API key {}, once, until {until}", link.name));
+            }
+            Ok(exit::DONE)
+        }
         arguments::ApiKey::Delete { name } => {
             let gone = api_keys::DELETE.call(&program.context(), &caller(), DeleteApiKey { name })?;
             if global.json {

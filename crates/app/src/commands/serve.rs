@@ -1,16 +1,19 @@
 //! `ingather serve`: takes the right to write, listens, and answers until somebody ends it.
 
 use std::fs::Permissions;
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use ingather_operations::Service as _;
-use ingather_operations::api_keys::{self, CreateApiKey, ListApiKeys};
+use ingather_model::access::unix_user;
+use ingather_operations::access::{AskTokens, TOKENS};
+use ingather_operations::api_keys::{self, CreateApiKey, KeyAccount, ListApiKeys};
 use ingather_operations::context::identity;
+use ingather_operations::links::{LOGIN_LINK, MakeLoginLink};
 use ingather_operations::operation::Role;
-use ingather_server::{Listening, Stop};
+use ingather_operations::{Host as _, Service as _};
+use ingather_server::{Front, Listening, Stop, Tls};
 
 use crate::arguments::{Global, Serve};
 use crate::exit::{self, Code, Failure, Result};
@@ -26,10 +29,14 @@ const FOR_ITS_OWNER: u32 = 0o600;
 const SOCKET: &str = "ingather.sock";
 
 pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
-    if !serve.listen.ip().is_loopback() && !serve.insecure_listen {
+    let tls = match (&serve.tls_cert, &serve.tls_key) {
+        (Some(certificate), Some(key)) => Some(Tls::of(certificate.clone(), key.clone())?),
+        _ => None,
+    };
+    if !serve.listen.ip().is_loopback() && tls.is_none() && !serve.insecure_listen {
         return Err(Failure::usage(format!(
-            "{} can be reached from other machines, and this version encrypts nothing; listen on 127.0.0.1 and put a reverse \
-             proxy with TLS before it, or add --insecure-listen",
+            "{} can be reached from other machines, and nothing would be encrypted; add --tls-cert and --tls-key, listen on \
+             127.0.0.1 behind a reverse proxy with TLS, or add --insecure-listen",
             serve.listen
         )));
     }
@@ -48,13 +55,18 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     }?;
     let address = network.local_addr().map_err(|error| Failure::unable(error.to_string()))?;
     interrupt::when_stopped(move || stop.stop());
-    running.log(&format!("listening on http://{address} and {}", socket.path.display()));
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    running.log(&format!("listening on {scheme}://{address} and {}", socket.path.display()));
+    if let Some(links) = running.links() {
+        links.answers_at(format!("{scheme}://{}", reached(address)));
+    }
     first_key(&running)?;
+    // It hears of runs from the first one on.
+    let front = Front::new(running.clone()).with_open_metrics(serve.metrics_open);
     running.heed_schedules()?;
     let Socket { path, listener } = socket;
     let made = identity(&path);
-    let served =
-        ingather_server::serve(running.clone(), Listening { network, socket: listener }, running.stop());
+    let served = front.serve(Listening { network, tls, socket: listener }, running.stop());
     running.finish();
     // It leads nowhere any more; another one in its place is somebody else's.
     if identity(&path) == made {
@@ -131,9 +143,30 @@ fn first_key(running: &Running) -> Result<()> {
         );
         return Ok(());
     }
+    let account = own_account(running);
     let request =
-        CreateApiKey { name: "admin".to_owned(), roles: vec![Role::Admin], account: None, expires_at: None };
+        CreateApiKey { name: "admin".to_owned(), roles: vec![Role::Admin], account, expires_at: None };
     let created = api_keys::CREATE.call(&context, &caller(), request)?;
     show::line(&format!("API key of the administrator, shown this once: {}", created.key));
+    let link = LOGIN_LINK.call(&context, &caller(), MakeLoginLink { name: created.kept.name })?;
+    show::line(&format!("to log in with a browser, once and within ten minutes: {}", link.url));
     Ok(())
+}
+
+/// Whoever runs this, by the name that their environment says, where the machine knows it as theirs: what they may read they find at the page.
+fn own_account(running: &Running) -> Option<KeyAccount> {
+    let name = ["LOGNAME", "USER"].iter().find_map(|word| std::env::var(word).ok())?;
+    let request = AskTokens { user: name.clone() };
+    let held = TOKENS.call(&running.context(), &caller(), request).ok()?;
+    let own = unix_user(rustix::process::geteuid().as_raw());
+    held.tokens.contains(&own).then(|| KeyAccount { system: "unix".to_owned(), domain: String::new(), name })
+}
+
+/// Where a browser of this machine reaches an address to listen on, which may stand for all that the machine has.
+fn reached(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => (Ipv6Addr::LOCALHOST, address.port()).into(),
+        _ => address,
+    }
 }

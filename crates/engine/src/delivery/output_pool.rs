@@ -109,6 +109,16 @@ impl OutputPool {
         Ok(OutputRepair { slot })
     }
 
+    /// The name of each output that is open, and how many changes wait for it. One that is being opened or closed now is left out.
+    pub(crate) fn queued(&self) -> Vec<(String, usize)> {
+        let slots: Vec<Arc<Mutex<Slot>>> = lock(&self.slots).values().cloned().collect();
+        let open = slots.iter().filter_map(|slot| {
+            let slot = slot.try_lock().ok()?;
+            slot.open.as_ref().map(|(queue, _)| (queue.name.clone(), queue.lock().waiting.len()))
+        });
+        open.collect()
+    }
+
     /// Nothing can be sent any more: all outputs that are open fail. One that is being opened or closed now fails by its own writes.
     pub(crate) fn fail(&self, error: &EngineError) {
         let slots: Vec<Arc<Mutex<Slot>>> = lock(&self.slots).values().cloned().collect();

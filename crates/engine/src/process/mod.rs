@@ -91,6 +91,11 @@ impl Process {
         self.under_way.works_on(job)
     }
 
+    /// The name of each output that is open, and how many changes wait for it.
+    pub fn queued(&self) -> Vec<(String, usize)> {
+        self.outputs.queued()
+    }
+
     /// Says that the window of a job's schedule is closed, or open again; whether a run of it hears of that. It rests meanwhile as one
     /// that is paused.
     pub fn close_window(&self, job: JobId, closed: bool) -> bool {

@@ -275,10 +275,42 @@ fn delete(context: &Context<'_>, _: &Caller<'_>, request: DeleteApiKey) -> Resul
         stored::remove(sql, name)?;
         Ok(key)
     })?;
-    gone.map(ApiKey::from).ok_or_else(|| {
-        let sentence = format!("there is no API key `{name}`; `ingather api-key list` shows those there are");
-        Problem::new(Code::NoSuchApiKey, sentence)
-    })
+    gone.map(ApiKey::from).ok_or_else(|| no_such(name))
+}
+
+fn no_such(name: &str) -> Problem {
+    let sentence = format!("there is no API key `{name}`; `ingather api-key list` shows those there are");
+    Problem::new(Code::NoSuchApiKey, sentence)
+}
+
+/// The key of that name.
+///
+/// # Errors
+/// `NoSuchApiKey`; `Unauthenticated` when it has expired.
+pub(crate) fn named(context: &Context<'_>, name: &str) -> Result<ApiKey> {
+    let found = context.existing()?.read(stored::list)?.into_iter().find(|key| key.name == name);
+    valid(context, found.ok_or_else(|| no_such(name))?)
+}
+
+/// The key of that public part, for whoever was let in with it before.
+///
+/// # Errors
+/// `Unauthenticated` when it is none any more.
+pub(crate) fn by_id(context: &Context<'_>, id: &str) -> Result<ApiKey> {
+    let found = context.existing()?.read(|sql| stored::by_id(sql, id))?;
+    valid(context, found.ok_or_else(unknown)?)
+}
+
+fn unknown() -> Problem {
+    Problem::new(Code::Unauthenticated, "this is no API key of this service; ask an administrator for one")
+}
+
+fn valid(context: &Context<'_>, key: stored::ApiKey) -> Result<ApiKey> {
+    if key.expires_at.is_some_and(|at| at <= context.now()) {
+        let sentence = format!("the API key {} has expired; ask an administrator for another one", key.name);
+        return Err(Problem::new(Code::Unauthenticated, sentence));
+    }
+    Ok(key.into())
 }
 
 /// The key that was presented, when it is one.
@@ -287,23 +319,14 @@ fn delete(context: &Context<'_>, _: &Caller<'_>, request: DeleteApiKey) -> Resul
 /// `Unauthenticated` for whatever is no key, or none any more; all of these take the same time as far as the secret goes.
 pub(crate) fn presented(context: &Context<'_>, text: &str) -> Result<ApiKey> {
     static NOBODYS: LazyLock<blake3::Hash> = LazyLock::new(|| digest(""));
-    let wrong = || {
-        let sentence = "this is no API key of this service; ask an administrator for one";
-        Problem::new(Code::Unauthenticated, sentence)
-    };
     let (id, secret) =
-        text.strip_prefix(BEGINNING).and_then(|rest| rest.split_once('_')).ok_or_else(wrong)?;
-    let reader = context.host.reader()?.ok_or_else(wrong)?;
+        text.strip_prefix(BEGINNING).and_then(|rest| rest.split_once('_')).ok_or_else(unknown)?;
+    let reader = context.host.reader()?.ok_or_else(unknown)?;
     let found = reader.read(|sql| stored::by_id(sql, id))?;
     let known = found.as_ref().and_then(|key| blake3::Hash::from_hex(&key.digest).ok());
     // Digests of this type are compared in a time that does not depend on them.
     let fits = digest(secret) == known.unwrap_or(*NOBODYS);
-    let key = found.filter(|_| fits && known.is_some()).ok_or_else(wrong)?;
-    if key.expires_at.is_some_and(|at| at <= context.now()) {
-        let sentence = format!("the API key {} has expired; ask an administrator for another one", key.name);
-        return Err(Problem::new(Code::Unauthenticated, sentence));
-    }
-    Ok(key.into())
+    valid(context, found.filter(|_| fits && known.is_some()).ok_or_else(unknown)?)
 }
 
 /// A secret is long and random: a slow digest would protect nothing more.

@@ -5,11 +5,12 @@ use std::os::unix::fs::MetadataExt;
 
 use ingather_model::access::identity::Identity;
 use ingather_model::access::unix_user;
-use ingather_store::{Durability, audit};
+use ingather_store::{Durability, audit as stored};
 use serde_json::Value;
 
 use crate::access;
-use crate::callers::api_keys::{self, KeyAccount};
+use crate::callers::api_keys::{self, ApiKey, KeyAccount};
+use crate::callers::audit;
 use crate::context::{Caller, Context, Places};
 use crate::operation::{Callable, Effect, Role};
 use crate::problem::{Code, Problem, Result};
@@ -21,6 +22,8 @@ pub struct Asker {
     pub name: String,
     /// What they may do.
     pub roles: Vec<Role>,
+    /// The public part of the key that they ask by.
+    pub key: Option<String>,
     account: Account,
 }
 
@@ -39,9 +42,20 @@ impl Asker {
     /// # Errors
     /// `Unauthenticated` when it is none.
     pub fn by_key(context: &Context<'_>, key: &str) -> Result<Asker> {
-        let key = api_keys::presented(context, key)?;
+        Ok(Asker::of(api_keys::presented(context, key)?))
+    }
+
+    /// Whoever has presented the key of this public part before, or was let in with it by a login link.
+    ///
+    /// # Errors
+    /// `Unauthenticated` when it is none any more.
+    pub fn let_in(context: &Context<'_>, id: &str) -> Result<Asker> {
+        Ok(Asker::of(api_keys::by_id(context, id)?))
+    }
+
+    fn of(key: ApiKey) -> Asker {
         let account = key.account.map_or(Account::Nobody, Account::Named);
-        Ok(Asker { name: format!("key {}", key.name), roles: key.roles, account })
+        Asker { name: format!("key {}", key.name), roles: key.roles, key: Some(key.id), account }
     }
 
     /// A user of this machine: the owner of the data directory may do everything, everybody else searches as themselves.
@@ -52,7 +66,34 @@ impl Asker {
         let data = context.host.data();
         let owner = std::fs::metadata(data).map_err(|error| Problem::of_path(data, &error))?.uid();
         let role = if user == owner { Role::Admin } else { Role::Searcher };
-        Ok(Asker { name: format!("user {user}"), roles: vec![role], account: Account::User(user) })
+        Ok(Asker { name: format!("user {user}"), roles: vec![role], key: None, account: Account::User(user) })
+    }
+
+    /// Whether they have a role.
+    pub fn has(&self, role: Role) -> bool {
+        self.caller(&|| Ok(Identity::anonymous())).has(role)
+    }
+
+    /// Refuses whoever has not this role, for `what` they ask.
+    ///
+    /// # Errors
+    /// `Forbidden`.
+    pub fn needs(&self, role: Role, what: &str) -> Result<()> {
+        self.caller(&|| Ok(Identity::anonymous())).needs(role, what)
+    }
+
+    /// Them as nobody's account, for questions about roles alone.
+    fn caller<'a>(&'a self, identity: &'a dyn Fn() -> Result<Identity>) -> Caller<'a> {
+        Caller { roles: &self.roles, identity, places: Places::Below(&[]) }
+    }
+
+    /// Whose access tokens count in their searches; none where only what is open to everybody is found.
+    pub fn account(&self) -> Option<String> {
+        match &self.account {
+            Account::Nobody => None,
+            Account::Named(account) => Some(account.name.clone()),
+            Account::User(number) => Some(number.to_string()),
+        }
     }
 
     /// Does what they ask for; a change is on record before it is done, and what cannot be put on record is not done.
@@ -77,25 +118,23 @@ impl Asker {
         if operation.effect == Effect::Reads || !caller.has(operation.role) {
             return operation.call_json(context, &caller, request, each);
         }
-        let job = request.get("job").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let number = self.note(context, operation.name, &job)?;
+        let number = self.note(context, operation.name, &audit::about(operation.name, &request))?;
         let answer = operation.call_json(context, &caller, request, each);
         let outcome = answer.as_ref().map_or_else(|problem| problem.code.row().word, |_| "done");
         let writing = context.host.write_beside("record of changes")?;
         writing.store.write(Durability::Synced, |sql| {
             writing.lease.fence(sql)?;
-            audit::end(sql, number, outcome)
+            stored::end(sql, number, outcome)
         })?;
         answer
     }
 
     /// Puts a change on record that is about to be done; its number.
-    fn note(&self, context: &Context<'_>, operation: &str, job: &str) -> Result<i64> {
+    fn note(&self, context: &Context<'_>, operation: &str, about: &str) -> Result<i64> {
         let writing = context.host.write_beside("record of changes")?;
-        let job: String = job.chars().take(JOB_NAME_MAX).collect();
         Ok(writing.store.write(Durability::Synced, |sql| {
             writing.lease.fence(sql)?;
-            audit::begin(sql, context.now(), &self.name, operation, &job)
+            stored::begin(sql, context.now(), &self.name, operation, about)
         })?)
     }
 
@@ -115,6 +154,3 @@ impl Asker {
         }
     }
 }
-
-/// Characters of the name of a job that are put on record: whoever asks may have made one up.
-const JOB_NAME_MAX: usize = 200;

@@ -4,6 +4,7 @@
 use ingather_store::audit as stored;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::context::{Caller, Context};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
@@ -11,7 +12,13 @@ use crate::page;
 use crate::problem::Result;
 
 const CHANGES: &str = r#"{"changes": [{"number": 12, "at": 1767225600000, "caller": "key ann", "operation": "jobs.start",
-    "job": "share", "outcome": "done"}], "next": "0a1b2c3d3132"}"#;
+    "job": "share", "api_key": "", "outcome": "done"}, {"number": 11, "at": 1767225600000, "caller": "user 0",
+    "operation": "api_keys.create", "job": "", "api_key": "ann", "outcome": "done"}], "next": "0a1b2c3d3132"}"#;
+
+/// What the names of operations about API keys begin with.
+const OF_API_KEYS: &str = "api_keys.";
+/// Characters of a name that are put on record.
+const ABOUT_MAX: usize = 200;
 
 /// Changes that a service was asked for, the latest first.
 pub static LIST: Answering<ListChanges, ChangeList> = Answering {
@@ -66,6 +73,9 @@ pub struct Change {
     pub operation: String,
     /// The job that it is about; empty where it is about none.
     pub job: String,
+    /// The API key that it is about; empty where it is about none.
+    #[serde(default)]
+    pub api_key: String,
     /// `begun`, `done`, or the code of the problem. One that stays `begun` was cut off by the end of the program.
     pub outcome: String,
 }
@@ -81,13 +91,21 @@ fn list(context: &Context<'_>, _: &Caller<'_>, request: ListChanges) -> Result<C
     let more = found.len() > length;
     found.truncate(length);
     let next = found.last().filter(|_| more).map(|last| page::cursor(&of, &last.number.to_string()));
-    let change = |one: stored::Change| Change {
-        number: one.number,
-        at: one.at,
-        caller: one.caller,
-        operation: one.operation,
-        job: one.job,
-        outcome: one.outcome,
+    let change = |one: stored::Change| {
+        let (job, api_key) = match one.operation.starts_with(OF_API_KEYS) {
+            true => (String::new(), one.about),
+            false => (one.about, String::new()),
+        };
+        let stored::Change { number, at, caller, operation, outcome, .. } = one;
+        Change { number, at, caller, operation, job, api_key, outcome }
     };
     Ok(ChangeList { changes: found.into_iter().map(change).collect(), next })
+}
+
+/// What a change is about, by its request: the name of a job or of an API key, or nothing that has a name.
+pub(crate) fn about(operation: &str, request: &Value) -> String {
+    let field = if operation.starts_with(OF_API_KEYS) { "name" } else { "job" };
+    let named = request.get(field).and_then(Value::as_str).unwrap_or_default();
+    // Whoever asks may have made one up.
+    named.chars().take(ABOUT_MAX).collect()
 }

@@ -3,7 +3,9 @@
 mod by_schedule;
 pub(crate) mod define;
 pub(crate) mod definition;
+pub mod events;
 mod examples;
+pub mod figures;
 mod held;
 mod pause;
 mod removal;

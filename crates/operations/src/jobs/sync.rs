@@ -18,7 +18,7 @@ use crate::jobs::definition::asked;
 use crate::jobs::definition::differences::differences;
 use crate::jobs::definition::dry_run;
 use crate::jobs::definition::wanted::{Terms, Wanted};
-use crate::jobs::{KeepWord, Resends, resends};
+use crate::jobs::{KeepWord, Resends, events, resends};
 use crate::operation::schema;
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Words};
 use crate::pipeline::{GivenOutput, StageSettings};
@@ -377,8 +377,11 @@ pub(super) fn run_job(
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
     let goes_on = context.host.background().is_some();
-    let report = engine.run(&job, Options { goes_on, ..options(&request) }, progress);
+    let options = Options { goes_on, ..options(&request) };
+    events::begun(context, &job.name, options.kind);
+    let report = engine.run(&job, options, progress);
     drop(watch);
+    events::ended(context, &job.name, &report);
     let mut synced = Synced::of(&job, report?);
     if request.advise {
         synced.resends = resends(writing.store.reader(), Some(job.id))?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ingather_contract::search::{self as contract, Sort, Zone};
 use ingather_model::access::identity::Identity;
+use ingather_model::limits;
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Reader, runs};
 use schemars::JsonSchema;
@@ -16,7 +17,7 @@ use crate::context::{Caller, Context};
 use crate::in_words;
 use crate::jobs::{Resends, resends};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
-use crate::problem::{Code, Result};
+use crate::problem::{Code, Problem, Result};
 
 const FOUND: &str = r#"{"summary": {"total": 2, "all_words": 1, "offset": 1, "hits": 1,
     "facets": {"types": [{"value": "text/plain", "count": 2}], "jobs": [{"value": "share", "count": 2}]},
@@ -50,6 +51,10 @@ pub static SEARCH: Answering<Search, Found> = Answering {
     run: search,
 };
 
+/// What is said of jobs that whoever asks may not know.
+const SOMETHING_UNFINISHED: &str =
+    "not everything has been read to its end yet: what cannot be found now may be found later";
+
 /// Asks what there is.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,10 +67,13 @@ pub struct Search {
     /// Unfiltered.
     #[serde(default)]
     pub all: bool,
-    /// Hits at most.
+    /// Hits at most: 10 where nobody says how many, and no more than 10,000.
+    #[serde(default = "page")]
+    #[schemars(range(max = 10_000))]
     pub limit: u32,
-    /// Hits to leave out at the beginning.
+    /// Hits to leave out at the beginning; a search reaches the first 100,000.
     #[serde(default)]
+    #[schemars(range(max = 1_000_000))]
     pub offset: u32,
     /// Order: `score`, or a field with `+` for the smallest first or `-` for the largest.
     #[serde(default)]
@@ -84,6 +92,10 @@ pub struct Search {
     pub advise: bool,
 }
 
+fn page() -> u32 {
+    limits::SEARCH_PAGE
+}
+
 /// What was found; where lines are wanted, one for each hit, behind one for the summary when facets were asked for.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
@@ -93,7 +105,8 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// The query that searches for exactly what was typed, when a word was corrected.
     pub literal: Option<String>,
-    /// Jobs that have not been read to their end yet, a sentence each: nothing found does not mean that there is nothing.
+    /// Jobs that have not been read to their end yet, a sentence each, or one for all of them to whoever may not see jobs: nothing found does
+    /// not mean that there is nothing.
     pub unfinished: Vec<String>,
     /// What jobs have to send again.
     pub resends: Vec<Resends>,
@@ -219,6 +232,14 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
     if request.all || request.user.is_some() {
         caller.needs(Role::Admin, "a search that is not one's own")?;
     }
+    for (name, value, most) in [
+        ("limit", request.limit, limits::SEARCH_PAGE_MAX),
+        ("offset", request.offset, limits::SEARCH_OFFSET_MAX),
+    ] {
+        if value > most {
+            return Err(Problem::usage(format!("`{name}` is at most {most}; ask for less at once")));
+        }
+    }
     let reader = context.existing()?;
     let sort = request.sort.as_deref().map(Sort::read).transpose()?;
     let (index, access_filter) =
@@ -238,9 +259,14 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
         jobs: &names,
     })?;
     let mut answer = answer(&request, &jobs, found);
-    // Whoever only searches is told of no job that they may not see.
-    if request.advise && caller.has(Role::Operator) {
+    if request.advise {
         answer.unfinished = unfinished(context, &reader)?;
+        // Whoever only searches is told of no job that they may not see.
+        if !caller.has(Role::Operator) && !answer.unfinished.is_empty() {
+            answer.unfinished = vec![SOMETHING_UNFINISHED.to_owned()];
+        }
+    }
+    if request.advise && caller.has(Role::Operator) {
         answer.resends = resends(&reader, None)?;
     }
     Ok(answer)

@@ -9,22 +9,20 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
+use ingather_operations::operation::Role;
 use ingather_operations::problem::{Code, Problem, Result};
 use ingather_operations::search::{Found, SEARCH};
-use ingather_operations::{Asker, Context, api_keys};
+use ingather_operations::{Asker, Context, api_keys, links};
 use serde_json::json;
 
 use crate::answers::Answers;
 use crate::request;
+use crate::routes::{Parts, Site};
 use sessions::{Session, Sessions};
 
-/// The cookie of somebody who is logged in.
-const SESSION: &str = "ingather_session";
-/// The cookie of somebody who is about to log in: the form holds the same word.
-const FORM: &str = "ingather_form";
 /// Nothing is run, nothing is fetched from elsewhere, nobody puts the page into theirs.
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -32,14 +30,31 @@ const POLICY: &str =
 struct Pages {
     answers: Arc<Answers>,
     sessions: Sessions,
+    /// Cookies go over TLS alone.
+    is_encrypted: bool,
+    /// The cookie of somebody who is logged in. Cookies know no ports: its name has that of the service, so that services of one machine
+    /// do not take each other's.
+    session: String,
+    /// The cookie of somebody who is about to log in: the form holds the same word.
+    form: String,
 }
 
 /// The pages.
-pub(crate) fn pages(answers: Arc<Answers>) -> Router {
-    let pages = Arc::new(Pages { answers, sessions: Sessions::default() });
+pub(crate) fn pages(answers: Arc<Answers>, site: Site) -> Router {
+    let Site { port, is_encrypted } = site;
+    // A browser takes such a name from nobody but this host, and over TLS alone.
+    let beginning = if is_encrypted { "__Host-" } else { "" };
+    let pages = Arc::new(Pages {
+        answers,
+        sessions: Sessions::default(),
+        is_encrypted,
+        session: format!("{beginning}ingather_session_{port}"),
+        form: format!("{beginning}ingather_form_{port}"),
+    });
     Router::new()
         .route("/", get(search))
         .route("/login", post(login))
+        .route(&format!("{}{{secret}}", links::PATH), get(open_link))
         .route("/logout", post(logout))
         .route(
             "/style.css",
@@ -67,28 +82,74 @@ fn page(status: StatusCode, html: String) -> Response {
     response
 }
 
-fn with_cookie(mut response: Response, name: &str, value: &str) -> Response {
-    let ends = if value.is_empty() { "; Max-Age=0" } else { "" };
-    let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{ends}");
-    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    response
-}
-
 fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let all = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(known, _)| *known == name).map(|(_, value)| value.to_owned())
+    let pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(known, _)| *known == name).map(|(_, value)| value.to_owned());
+    // Two of one name: one of them is somebody else's.
+    values.next().filter(|value| values.all(|other| other == *value))
 }
 
-/// Asks for a key, with a word that only this browser has.
-fn ask_for_key(status: StatusCode, wrong: Option<&str>) -> Response {
-    match api_keys::random() {
-        Ok(form) => with_cookie(page(status, html::login(&form, wrong)), FORM, &form),
-        Err(problem) => page(StatusCode::INTERNAL_SERVER_ERROR, html::login("", Some(&problem.to_string()))),
+impl Pages {
+    fn with_cookie(&self, mut response: Response, name: &str, value: &str) -> Response {
+        let ends = if value.is_empty() { "; Max-Age=0" } else { "" };
+        let secure = if self.is_encrypted { "; Secure" } else { "" };
+        let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{ends}");
+        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+            response.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+        response
+    }
+
+    /// Asks for a key, with a word that only this browser has.
+    fn ask_for_key(&self, status: StatusCode, wrong: Option<&str>) -> Response {
+        match api_keys::random() {
+            Ok(form) => self.with_cookie(page(status, html::login(&form, wrong)), &self.form, &form),
+            Err(problem) => {
+                page(StatusCode::INTERNAL_SERVER_ERROR, html::login("", Some(&problem.to_string())))
+            }
+        }
     }
 }
+
+impl Pages {
+    /// Lets somebody in, or says why not.
+    fn begun(&self, known: Result<Entry>) -> Response {
+        match known.and_then(|(key, whose, now)| self.sessions.begin(key, whose, now)) {
+            Ok(word) => {
+                let begun = self.with_cookie(to_search(), &self.session, &word);
+                self.with_cookie(begun, &self.form, "")
+            }
+            Err(problem) => self.ask_for_key(status(&problem), Some(&problem.to_string())),
+        }
+    }
+}
+
+/// As whom a key searches, in words.
+///
+/// # Errors
+/// `Forbidden` when it may not.
+fn whose(asker: &Asker) -> Result<String> {
+    if !asker.has(Role::Searcher) {
+        let roles: Vec<&str> = asker.roles.iter().map(|role| role.as_str()).collect();
+        let sentence = format!(
+            "This API key may not search: it has the role {}, and searching needs the role searcher. {ANOTHER}",
+            roles.join(" and ")
+        );
+        return Err(Problem::new(Code::Forbidden, sentence));
+    }
+    let name = asker.name.trim_start_matches("key ");
+    Ok(match asker.account() {
+        Some(account) => format!("You search as {account}, by the API key {name}."),
+        None => format!(
+            "The API key {name} has no account: only what is open to everybody, known or not, is found. {ANOTHER}"
+        ),
+    })
+}
+
+/// How somebody gets a key to search with.
+const ANOTHER: &str =
+    "For a key that searches as a person: ingather api-key create NAME --role searcher --account USER";
 
 fn to_search() -> Response {
     let mut response = page(StatusCode::SEE_OTHER, String::new());
@@ -102,8 +163,8 @@ fn status(problem: &Problem) -> StatusCode {
 
 async fn search(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     let now = pages.answers.now();
-    let session = cookie(request.headers(), SESSION).and_then(|word| pages.sessions.get(&word, now));
-    let Some(session) = session else { return ask_for_key(StatusCode::OK, None) };
+    let session = cookie(request.headers(), &pages.session).and_then(|word| pages.sessions.get(&word, now));
+    let Some(session) = session else { return pages.ask_for_key(StatusCode::OK, None) };
     let fields = match request::pairs(request.uri().query().unwrap_or_default()) {
         Ok(fields) => fields,
         Err(problem) => return shown(&session, "", Some(Err(problem)), 0),
@@ -117,7 +178,7 @@ async fn search(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     let (key, asked) = (session.key.clone(), query.clone());
     let found = pages.answers.work(move |context| find(context, &key, &asked, offset)).await;
     if found.as_ref().is_err_and(|problem| problem.code == Code::Unauthenticated) {
-        return ask_for_key(
+        return pages.ask_for_key(
             StatusCode::UNAUTHORIZED,
             Some("Your API key is not valid any more. Log in with another one."),
         );
@@ -131,13 +192,13 @@ fn shown(session: &Session, query: &str, found: Option<Result<Found>>, offset: u
         _ => StatusCode::OK,
     };
     let found = found.map(|found| found.map_err(|problem| problem.to_string()));
-    page(status, html::found(&session.form, query, found, offset))
+    page(status, html::found(&session.form, &session.whose, query, found, offset))
 }
 
 fn find(context: &Context<'_>, key: &str, query: &str, offset: u32) -> Result<Found> {
-    let asker = Asker::by_key(context, key)?;
+    let asker = Asker::let_in(context, key)?;
     let request = json!({
-        "query": query, "limit": html::HITS, "offset": offset, "facets": true, "folds": true, "advise": false,
+        "query": query, "limit": html::HITS, "offset": offset, "facets": true, "folds": true, "advise": true,
     });
     let found = asker.ask(context, &SEARCH, request, &mut |_| {})?;
     serde_json::from_value(found)
@@ -158,35 +219,56 @@ fn value<'f>(fields: &'f [(String, String)], name: &str) -> &'f str {
 async fn login(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     let (headers, fields) = match fields(request).await {
         Ok(read) => read,
-        Err(problem) => return ask_for_key(status(&problem), Some(&problem.to_string())),
+        Err(problem) => return pages.ask_for_key(status(&problem), Some(&problem.to_string())),
     };
-    let (form, key) = (value(&fields, "form"), value(&fields, "key").trim().to_owned());
-    if form.is_empty() || cookie(&headers, FORM).as_deref() != Some(form) {
-        return ask_for_key(StatusCode::FORBIDDEN, Some("This form is of another time. Send this one."));
+    let (form, presented) = (value(&fields, "form"), value(&fields, "key").trim().to_owned());
+    if form.is_empty() || cookie(&headers, &pages.form).as_deref() != Some(form) {
+        return pages
+            .ask_for_key(StatusCode::FORBIDDEN, Some("This form is of another time. Send this one."));
     }
-    let presented = key.clone();
+    let known = pages.answers.work(move |context| entry(context, Asker::by_key(context, &presented)?));
+    pages.begun(known.await)
+}
+
+/// Logs whoever opens a link in as the key that it was made for.
+async fn open_link(State(pages): State<Arc<Pages>>, secret: Parts, request: Request) -> Response {
+    // Programs that show what is behind a link ask so; the link is for a person.
+    if request.method() != Method::GET {
+        return page(StatusCode::OK, String::new());
+    }
+    let secret = secret.ok().and_then(|secret| Some(secret.iter().next()?.1.to_owned())).unwrap_or_default();
     let known = pages.answers.work(move |context| {
-        Asker::by_key(context, &presented)?;
-        Ok(context.now())
+        let key = context.host.links().and_then(|links| links.open(&secret, context.now()));
+        let key = key.ok_or_else(|| Problem::new(Code::Unauthenticated, VOID))?;
+        entry(context, Asker::let_in(context, &key)?)
     });
-    let begun = known.await.and_then(|now| pages.sessions.begin(key, now));
-    match begun {
-        Ok(word) => with_cookie(with_cookie(to_search(), SESSION, &word), FORM, ""),
-        Err(problem) => ask_for_key(status(&problem), Some(&problem.to_string())),
-    }
+    pages.begun(known.await)
+}
+
+/// What is said of a link that lets nobody in.
+const VOID: &str = "This link was opened before, or is older than ten minutes. For another one: ingather api-key login-link NAME";
+
+/// What a session begins with: the public part of a key, as whom it searches, and the time.
+type Entry = (String, String, i64);
+
+fn entry(context: &Context<'_>, asker: Asker) -> Result<Entry> {
+    let whose = whose(&asker)?;
+    let key = asker.key.ok_or_else(|| Problem::unable("only a key logs in; report this"))?;
+    Ok((key, whose, context.now()))
 }
 
 async fn logout(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     let Ok((headers, fields)) = fields(request).await else {
-        return ask_for_key(StatusCode::BAD_REQUEST, None);
+        return pages.ask_for_key(StatusCode::BAD_REQUEST, None);
     };
-    let word = cookie(&headers, SESSION).unwrap_or_default();
+    let word = cookie(&headers, &pages.session).unwrap_or_default();
     let Some(session) = pages.sessions.get(&word, pages.answers.now()) else { return to_search() };
     if value(&fields, "form") != session.form {
         return page(
             StatusCode::FORBIDDEN,
             html::found(
                 &session.form,
+                &session.whose,
                 "",
                 Some(Err("This form is of another time. Send this one.".to_owned())),
                 0,
@@ -194,5 +276,5 @@ async fn logout(State(pages): State<Arc<Pages>>, request: Request) -> Response {
         );
     }
     pages.sessions.end(&word);
-    with_cookie(to_search(), SESSION, "")
+    pages.with_cookie(to_search(), &pages.session, "")
 }

@@ -11,8 +11,10 @@ use ingather_operations::problem::Result;
 /// Somebody who is logged in.
 #[derive(Clone)]
 pub(super) struct Session {
-    /// The key that they gave; it is judged anew at every request.
+    /// The public part of their key; it is judged anew at every request.
     pub(super) key: String,
+    /// As whom they search, in words.
+    pub(super) whose: String,
     /// What their forms have to hold.
     pub(super) form: String,
     until: i64,
@@ -28,7 +30,7 @@ impl Sessions {
     }
 
     /// Begins one; its word. Where there are too many, the one that ends first makes room.
-    pub(super) fn begin(&self, key: String, now: i64) -> Result<String> {
+    pub(super) fn begin(&self, key: String, whose: String, now: i64) -> Result<String> {
         let (word, form) = (api_keys::random()?, api_keys::random()?);
         let mut all = self.all();
         all.retain(|_, session| session.until > now);
@@ -36,7 +38,7 @@ impl Sessions {
             let first = all.iter().min_by_key(|(_, session)| session.until).map(|(word, _)| word.clone());
             first.and_then(|first| all.remove(&first));
         }
-        all.insert(word.clone(), Session { key, form, until: now + limits::SESSION_MS });
+        all.insert(word.clone(), Session { key, whose, form, until: now + limits::SESSION_MS });
         Ok(word)
     }
 
@@ -59,7 +61,7 @@ mod tests {
     fn a_session_ends_by_itself_and_there_are_never_more_than_the_bound() {
         let sessions = Sessions::default();
         let words: Vec<String> = (0..=limits::SESSIONS_MAX)
-            .map(|n| sessions.begin("key".to_owned(), n as i64).expect("random words"))
+            .map(|n| sessions.begin("key".to_owned(), "ann".to_owned(), n as i64).expect("random words"))
             .collect();
         let now = limits::SESSIONS_MAX as i64;
         assert_eq!(sessions.all().len(), limits::SESSIONS_MAX);

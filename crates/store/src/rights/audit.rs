@@ -21,21 +21,21 @@ pub struct Change {
     pub caller: String,
     /// For what.
     pub operation: String,
-    /// Of which job; empty where it is about none.
-    pub job: String,
+    /// Of which job or API key; empty where it is about none. The column is called `job`.
+    pub about: String,
     /// [`BEGUN`], `done`, or the code of a problem.
     pub outcome: String,
 }
 
 /// Notes that a change is about to be done, and forgets those that are too old; its number.
-pub fn begin(sql: &mut Sql<'_>, at: i64, caller: &str, operation: &str, job: &str) -> Result<i64> {
+pub fn begin(sql: &mut Sql<'_>, at: i64, caller: &str, operation: &str, about: &str) -> Result<i64> {
     let number = take_ids(sql, "audit", 1)?;
     let values = [
         Value::Int(number),
         Value::Int(at),
         Value::Text(caller),
         Value::Text(operation),
-        Value::Text(job),
+        Value::Text(about),
         Value::Text(BEGUN),
     ];
     sql.execute(&queries::AUDIT_BEGIN, &values)?;
@@ -57,7 +57,7 @@ pub fn list(sql: &mut Sql<'_>, before: i64, limit: usize) -> Result<Vec<Change>>
             at: row.int(1)?,
             caller: row.text(2)?,
             operation: row.text(3)?,
-            job: row.text(4)?,
+            about: row.text(4)?,
             outcome: row.text(5)?,
         })
     })

@@ -1,6 +1,7 @@
 //! What the program does with input and surroundings that cannot be trusted (`docs/manual/security.md`).
 
 mod beside;
+pub(crate) mod certificates;
 mod fuse;
 mod fuzz;
 mod histories;

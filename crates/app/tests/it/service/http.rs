@@ -42,8 +42,12 @@ impl Request {
         self.header(&format!("Authorization: Bearer {key}"))
     }
 
-    pub(super) fn body(mut self, body: &Value) -> Request {
-        self.body = body.to_string();
+    pub(super) fn body(self, body: &Value) -> Request {
+        self.json_text(&body.to_string())
+    }
+
+    pub(super) fn json_text(mut self, body: &str) -> Request {
+        body.clone_into(&mut self.body);
         self.header("Content-Type: application/json")
     }
 

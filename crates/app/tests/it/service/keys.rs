@@ -135,20 +135,82 @@ fn the_first_key_is_told_on_a_terminal_once_and_in_no_log() {
     terminal.args(["-qec", &words, "/dev/null"]).current_dir(sandbox.path());
     terminal.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut child = terminal.spawn().unwrap();
-    let (mut address, mut key) = (None, None);
+    let (mut address, mut key, mut link) = (None, None, None);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    while address.is_none() || key.is_none() {
+    while address.is_none() || key.is_none() || link.is_none() {
         let line = lines.next().expect("it tells where it listens, and a key");
         if let Some((_, rest)) = line.split_once("listening on http://") {
             address = Some(rest.split(' ').next().unwrap().parse().unwrap());
         }
         key = line.split_once("shown this once: ").map(|(_, key)| key.trim().to_owned()).or(key);
+        link = line.split_once("within ten minutes: ").map(|(_, link)| link.trim().to_owned()).or(link);
     }
+    // The link leads whoever runs it to what they may read.
+    let address: std::net::SocketAddr = address.unwrap();
+    let path = link.unwrap().strip_prefix(&format!("http://{address}")).unwrap().to_owned();
+    Request::new("HEAD", &path).send(address).is(200);
+    let opened = Request::new("GET", &path).send(address).is(303);
+    assert!(opened.head.contains("location: /\r\n"), "{opened:#?}");
+    assert!(opened.head.contains("referrer-policy: no-referrer"), "{opened:#?}");
+    assert!(
+        opened.head.contains(&format!("set-cookie: ingather_session_{}=", address.port())),
+        "{opened:#?}"
+    );
+    let again = Request::new("GET", &path).send(address).is(401);
+    assert!(
+        again.body.contains("This link was opened before") && !again.head.contains("_session_"),
+        "{again:#?}"
+    );
     let jobs = Request::new("GET", "/api/v1/api-keys").key(&key.unwrap());
-    let listed = jobs.send(address.unwrap()).is(200).json();
+    let listed = jobs.send(address).is(200).json();
     assert_eq!((&listed["api_keys"][0]["name"], &listed["api_keys"][1]), (&json!("admin"), &json!(null)));
     // Ctrl-C, as it is typed.
     child.stdin.take().unwrap().write_all(b"\x03").unwrap();
     lines.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_login_link_is_made_over_the_socket_lets_in_once_and_ends_with_its_key() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    let own = crate::people::must(std::process::Command::new("id").arg("-un"));
+    let _ann = key(&sandbox, "ann", &["searcher"], Some(&own));
+    let _operator = key(&sandbox, "operator", &["operator"], None);
+    sandbox
+        .run(&["api-key", "login-link", "ann"])
+        .refuses(2, &["only a service makes login links", "--server unix:"]);
+    let service = Service::start(&sandbox);
+    let socket = format!("unix:{}", sandbox.data().join("ingather.sock").display());
+    let make = |name: &str| super::client::asked(&sandbox, &socket, None, &["api-key", "login-link", name]);
+    make("nobody").refuses(2, &["there is no API key `nobody`"]);
+    make("operator").refuses(2, &["may not search", "role searcher"]);
+    let open = |link: &str| {
+        let path = link.trim().strip_prefix(&format!("http://{}", service.address)).unwrap();
+        Request::new("GET", path).send(service.address)
+    };
+    let link = make("ann").exits(0).out;
+    let opened = open(&link).is(303);
+    let cookie =
+        opened.head.lines().find_map(|line| line.strip_prefix("set-cookie: ingather_session_")).unwrap();
+    let cookie = format!("Cookie: ingather_session_{}", cookie.split(';').next().unwrap());
+    let page = Request::new("GET", "/?q=apple").header(&cookie).send(service.address).is(200);
+    assert!(page.body.contains(&format!("You search as {own}, by the API key ann.")), "{page:#?}");
+    assert!(page.body.contains("1 hit"), "{page:#?}");
+    open(&link).is(401);
+    open(&format!("http://{}/login/%ff", service.address)).is(401);
+    let waiting = make("ann").exits(0).out;
+    service.ask("DELETE", "/api/v1/api-keys/ann").is(200);
+    open(&waiting).is(401);
+    Request::new("GET", "/?q=apple").header(&cookie).send(service.address).is(401);
+    let changes = service.answer("GET", "/api/v1/audit");
+    assert_eq!(changes["changes"][1]["operation"], "api_keys.login_link");
+    assert_eq!(changes["changes"][1]["api_key"], "ann");
+    // Neither the record nor the log has what was in a link.
+    let ended = service.end(rustix::process::Signal::TERM);
+    let secret = link.trim().rsplit_once('/').unwrap().1;
+    assert!(
+        !changes.to_string().contains(secret) && !ended.err.contains(secret) && !ended.out.contains(secret)
+    );
 }

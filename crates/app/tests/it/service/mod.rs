@@ -5,6 +5,7 @@ mod client;
 mod definitions;
 mod http;
 mod keys;
+mod metrics;
 mod page;
 mod restart;
 mod roles;
@@ -12,6 +13,7 @@ mod runs;
 mod same;
 mod schedules;
 mod socket;
+mod tls;
 mod writer;
 
 use std::io::{BufRead, BufReader, Read};
@@ -78,7 +80,10 @@ impl<'s> Service<'s> {
             if told.read_line(&mut line).unwrap() == 0 {
                 panic!("it does not serve: {before}");
             }
-            if let Some(rest) = line.strip_prefix("listening on http://") {
+            if let Some((_, rest)) =
+                line.split_once("listening on http").filter(|(before, _)| before.is_empty())
+            {
+                let (_, rest) = rest.split_once("://").unwrap();
                 break rest.split(' ').next().unwrap().parse().unwrap();
             }
             before.push_str(&line);

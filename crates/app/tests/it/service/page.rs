@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_store::{Durability, Store, Target, jobs, runs};
 use serde_json::json;
 
 use super::http::{Reply, Request, connect, reply};
@@ -29,15 +31,21 @@ fn sent(service: &Service<'_>, path: &str, cookies: &str, body: &str) -> Reply {
     reply(stream)
 }
 
+/// Sends the form with a key.
+fn log_in(service: &Service<'_>, key: &str) -> Reply {
+    let asked = Request::new("GET", "/").send(service.address).is(200);
+    let name = format!("ingather_form_{}", service.address.port());
+    let form = cookie(&asked, &name);
+    assert!(asked.body.contains(&format!("name=\"form\" value=\"{form}\"")), "{asked:#?}");
+    sent(service, "/login", &format!("{name}={form}"), &format!("form={form}&key={key}"))
+}
+
 /// Logs in; the cookie of the session.
 fn logged_in(service: &Service<'_>, key: &str) -> String {
-    let asked = Request::new("GET", "/").send(service.address).is(200);
-    let form = cookie(&asked, "ingather_form");
-    assert!(asked.body.contains(&format!("name=\"form\" value=\"{form}\"")), "{asked:#?}");
-    let begun = sent(service, "/login", &format!("ingather_form={form}"), &format!("form={form}&key={key}"));
-    let begun = begun.is(303);
+    let begun = log_in(service, key).is(303);
     assert!(begun.head.contains("location: /"), "{begun:#?}");
-    format!("ingather_session={}", cookie(&begun, "ingather_session"))
+    let name = format!("ingather_session_{}", service.address.port());
+    format!("{name}={}", cookie(&begun, &name))
 }
 
 fn searched(service: &Service<'_>, session: &str, query: &str) -> Reply {
@@ -112,16 +120,29 @@ fn whoever_logs_in_searches_as_the_account_of_their_key_until_it_is_taken_back_o
     assert!(next.body.contains("rel=\"prev\"") && !next.body.contains("rel=\"next\""), "{next:#?}");
     assert_eq!(next.body.matches("<li>").count(), 5);
     assert!(searched(&service, &session, "apple+AND+(").body.contains("role=\"alert\""));
-    // A key that may not search is told so.
-    let other = logged_in(&service, &operator);
-    assert!(searched(&service, &other, "apple").is(403).body.contains("needs the role searcher"));
+    // Another service of this machine has cookies of its own.
+    assert!(!session.contains("ingather_session="), "{session}");
+    let ordinary = crate::people::ordinary();
+    assert!(first.body.contains(&format!("You search as {ordinary}, by the API key nobody.")), "{first:#?}");
+    // A key that may not search is told so before anything is asked.
+    let refused = log_in(&service, &operator).is(403);
+    for said in ["it has the role operator", "needs the role searcher", "--role searcher --account USER"] {
+        assert!(refused.body.contains(said), "{said}: {refused:#?}");
+    }
+    let other = logged_in(&service, &service.key);
+    let alone = searched(&service, &other, "apple").is(200);
+    assert!(alone.body.contains("Nothing was found that you may see."), "{alone:#?}");
+    assert!(
+        alone.body.contains("The API key test has no account: only what is open to everybody"),
+        "{alone:#?}"
+    );
     service.ask("DELETE", "/api/v1/api-keys/nobody").is(200);
     let asked = searched(&service, &session, "apple").is(401);
     assert!(asked.body.contains("API key is not valid any more"), "{asked:#?}");
     let page = searched(&service, &other, "").is(200);
     let form = page.body.split("name=\"form\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     let ended = sent(&service, "/logout", &other, &format!("form={form}")).is(303);
-    assert_eq!(cookie(&ended, "ingather_session"), "");
+    assert_eq!(cookie(&ended, &format!("ingather_session_{}", service.address.port())), "");
     assert!(searched(&service, &other, "apple").is(200).body.contains("Log in"));
 }
 
@@ -130,12 +151,14 @@ fn a_form_that_another_site_has_made_does_nothing() {
     let sandbox = Sandbox::sqlite();
     let service = Service::start(&sandbox);
     let body = format!("form=guessed&key={}", service.key);
-    for cookies in ["", "ingather_form=other", "ingather_form="] {
+    let form = format!("ingather_form_{}", service.address.port());
+    let two = format!("{form}=guessed; {form}=other");
+    for cookies in ["", &format!("{form}=other"), &format!("{form}="), &two, "ingather_form=guessed"] {
         let refused = sent(&service, "/login", cookies, &body).is(403);
         assert!(!refused.head.contains("ingather_session"), "{refused:#?}");
     }
-    sent(&service, "/login", "ingather_form=", &format!("form=&key={}", service.key)).is(403);
-    let wrong = sent(&service, "/login", "ingather_form=same", "form=same&key=ing_0_0").is(401);
+    sent(&service, "/login", &format!("{form}="), &format!("form=&key={}", service.key)).is(403);
+    let wrong = sent(&service, "/login", &format!("{form}=same"), "form=same&key=ing_0_0").is(401);
     assert!(!wrong.head.contains("ingather_session"), "{wrong:#?}");
     let session = logged_in(&service, &service.key);
     sent(&service, "/logout", &session, "form=guessed").is(403);
@@ -144,5 +167,29 @@ fn a_form_that_another_site_has_made_does_nothing() {
     let api = Request::new("GET", "/api/v1/jobs").header(&format!("Cookie: {session}"));
     api.send(service.address).refuses(401, "unauthenticated");
     let json = json!({"key": service.key}).to_string();
-    sent(&service, "/login", "ingather_form=x", &json).is(403);
+    sent(&service, "/login", &format!("{form}=x"), &json).is(403);
+}
+
+#[test]
+fn what_has_not_been_read_to_its_end_is_said_on_the_page_and_to_a_searcher_without_names() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let own = crate::people::must(std::process::Command::new("id").arg("-un"));
+    sandbox.run(&["sync", "root", "--name", "secret-job"]).exits(0);
+    // As after a first run that somebody stopped.
+    let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
+    let ended = store.write(Durability::Synced, |sql| {
+        let job = jobs::by_name(sql, "secret-job")?.unwrap();
+        runs::end(sql, job.id, job.run, 1, RunOutcome::Stopped, "{}", None)
+    });
+    ended.unwrap();
+    drop(store);
+    let searcher = key(&sandbox, "ann", &["searcher"], Some(&own));
+    let operator = key(&sandbox, "bob", &["searcher", "operator"], Some(&own));
+    let service = Service::start(&sandbox);
+    let page = |key: &str| searched(&service, &logged_in(&service, key), "apple").is(200).body;
+    let told = page(&searcher);
+    assert!(told.contains("not everything has been read to its end yet"), "{told}");
+    assert!(!told.contains("job secret-job"), "{told}");
+    assert!(page(&operator).contains("job secret-job: no run of it has ended yet"));
 }

@@ -2,7 +2,7 @@
 
 use ingather_operations::OPERATIONS;
 use ingather_operations::operation::{Rest, Role, Verb};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::http::Request;
 use super::{Service, key};
@@ -89,4 +89,15 @@ fn every_change_is_on_record_with_who_asked_and_what_became_of_it() {
         "nothing of who may not"
     );
     assert_eq!(rest.get("next"), None);
+    let create = json!({"name": "carl", "roles": ["searcher"]});
+    service.request("POST", "/api/v1/api-keys").body(&create).send(service.address).is(200);
+    service.ask("DELETE", "/api/v1/api-keys/carl").is(200);
+    let changes = service.answer("GET", "/api/v1/audit?limit=2");
+    for (place, operation) in ["api_keys.delete", "api_keys.create"].into_iter().enumerate() {
+        let change = &changes["changes"][place];
+        let told = ["operation", "job", "api_key", "outcome"].map(|name| change[name].as_str().unwrap());
+        assert_eq!(told, [operation, "", "carl", "done"]);
+    }
+    let told = sandbox.run(&["audit", "--limit", "1"]).exits(0).out;
+    assert!(told.contains("api_keys.delete") && told.contains("carl"), "{told}");
 }

@@ -86,6 +86,7 @@ const CHANGES: &[&str] = &[
     "jobs.delete",
     "api_keys.create",
     "api_keys.delete",
+    "api_keys.login_link",
 ];
 
 /// Whether a line of the command line tells nothing that the answer does not: fields that it leaves out are for others.

@@ -25,7 +25,9 @@ fn as_long_as_it_serves_no_other_process_writes_and_is_told_who_does() {
 fn an_address_that_others_reach_is_refused_unless_it_is_meant() {
     let sandbox = Sandbox::sqlite();
     for address in ["0.0.0.0:0", "[::]:0"] {
-        sandbox.run(&["serve", "--listen", address]).refuses(2, &["encrypts nothing", "--insecure-listen"]);
+        sandbox
+            .run(&["serve", "--listen", address])
+            .refuses(2, &["nothing would be encrypted", "--insecure-listen"]);
         assert!(!sandbox.data().exists(), "nothing was begun");
     }
     assert_ne!(sandbox.run(&["serve", "--listen", "localhost"]).code, 0);

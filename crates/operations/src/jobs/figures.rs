@@ -1,0 +1,34 @@
+//! Figures of jobs for whoever watches a service: counters that are kept anyway, so that a look costs nothing that grows with documents.
+
+use ingather_model::run_counts::RunCounts;
+use ingather_store::jobs;
+pub use ingather_store::jobs::Figures;
+
+use crate::context::Context;
+use crate::problem::Result;
+
+/// Figures of one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    /// All jobs, by name.
+    pub jobs: Vec<Figures>,
+    /// Each output that is open, and how many changes wait for it.
+    pub queued: Vec<(String, usize)>,
+}
+
+/// Reads them.
+///
+/// # Errors
+/// What the inventory says.
+pub fn watched(context: &Context<'_>) -> Result<Watched> {
+    let jobs = match context.host.reader()? {
+        Some(reader) => reader.read(jobs::figures)?,
+        None => Vec::new(),
+    };
+    Ok(Watched { jobs, queued: context.host.process().queued() })
+}
+
+/// What became of the documents of the last run; nothing before there was one.
+pub fn counts(figures: &Figures) -> RunCounts {
+    figures.counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+}
