@@ -328,6 +328,8 @@ pub const PASSWORD_FILE_BYTES_MAX: u64 = 1 << 20;
 pub const PASSWORD_BYTES_MAX: usize = 1_024;
 /// Ids between the first and the last of some documents, for each of them, up to which what is noted of them is read as one range.
 pub const SPAN_FACTOR: i64 = 8;
+/// Deliveries that are marked to be sent again in one transaction: others that write wait for it.
+pub const RESEND_ROWS: usize = 1_000;
 /// Looks of an abort for what is to be stopped: it may end between two of them.
 pub const ABORT_LOOKS_MAX: usize = 8;
 /// Time between two looks of a command that waits for the end of a run, milliseconds.

@@ -21,6 +21,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &jobs::ABORT,
     &jobs::RESTART,
     &jobs::RESET_SEEDING,
+    &jobs::RESEND,
     &jobs::PAUSE,
     &jobs::RESUME,
     &documents::LIST,

@@ -43,6 +43,8 @@ pub(crate) enum Answer {
     Nothing,
     Ran(Report),
     Removed(Removed),
+    /// So many documents are sent again.
+    Resent(u64),
     Failed(String),
 }
 
@@ -195,6 +197,7 @@ impl Play {
                 format!("{}{error}", expectations::run_counts(&report.counts))
             }
             Answer::Removed(removed) => format!("{removed:?}"),
+            Answer::Resent(documents) => format!("{documents} to be sent again"),
             Answer::Failed(error) => error.clone(),
         };
         for output in self.world.shelves.keys() {

@@ -100,6 +100,24 @@ pub(crate) enum Job {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Have the next run send again what outputs hold of a job
+    #[command(
+        after_help = "Examples:\n  ingather job resend share --dry-run\n  ingather job resend share --output index\n\n\
+        What is kept of a document (`sync --keep extracted`) is sent without reading it again, where it has not\n\
+        changed. Nothing is removed for it, and what leaves the source meanwhile is removed as ever.\n\n\
+        Exit codes: 0 done · 2 no such job or output, or it is being deleted · 3 a run is under way, or could\n\
+        not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP"
+    )]
+    Resend {
+        /// Name of the job
+        job: String,
+        /// One of its outputs; all of them when left out
+        #[arg(long, value_name = "NAME")]
+        output: Option<String>,
+        /// Count what is sent again, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Pause a job: its run rests, and no other one begins
     #[command(after_help = "Examples:\n  ingather job pause share\n  \
         ingather job pause share --server http://127.0.0.1:8420\n  ingather job resume share\n\n\

@@ -2,6 +2,7 @@
 //! threads that visit.
 
 pub(crate) mod lease_keeper;
+mod resend;
 mod steering;
 pub(crate) mod under_way;
 pub(crate) mod visitors;

@@ -9,6 +9,7 @@ pub mod figures;
 mod held;
 mod pause;
 mod removal;
+mod resend;
 mod restart;
 pub mod schedule;
 mod start;
@@ -20,6 +21,7 @@ pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
 pub use start::{ABORT, AbortJob, Aborted, START, StartJob, Started, begin};
 
 pub use pause::{PAUSE, PauseJob, Paused, RESUME, ResumeJob};
+pub use resend::{RESEND, Resend, Resent};
 pub use restart::{RESET_SEEDING, RESTART, ResetSeeding, RestartJob, Restarted, SeedingReset};
 
 pub use removal::{

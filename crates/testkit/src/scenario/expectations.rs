@@ -106,7 +106,7 @@ impl Play {
             Answer::Ran(report) => u8::from(report.counts.has_failures() || !report.blind.is_empty()),
             Answer::Failed(_) => 3,
             Answer::Removed(removed) => u8::from(removed.kept > 0),
-            Answer::Nothing => 0,
+            Answer::Nothing | Answer::Resent(_) => 0,
         }
     }
 

@@ -61,6 +61,7 @@ impl Play {
                 Ok(())
             }
             "run" | "delete" | "confirm" => self.ask(word, rest),
+            "resend" => self.resend(rest),
             // Its threads have begun by it.
             "turns" => Ok(()),
             "together" => self.run_together(rest),
@@ -227,6 +228,15 @@ impl Play {
             // A process that died in between left it so.
             self.world.resume(job);
         }
+        Ok(())
+    }
+
+    /// `resend docs`: all outputs of the job; `resend docs one`: that one.
+    fn resend(&mut self, rest: &str) -> Result<(), String> {
+        let (job, output) = rest.split_once(' ').map_or((rest, None), |(job, output)| (job, Some(output)));
+        let job = self.world.find(job).ok_or("there is no such job")?;
+        self.answer = Answer::of(self.world.engine().resend(&job, output), Answer::Resent);
+        self.asked();
         Ok(())
     }
 

@@ -33,6 +33,7 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
         Job::Restart { job, minimal } => restart(&program, job, minimal),
         Job::Wait { job, timeout } => wait::run(&program, &job, timeout),
         Job::ResetSeeding { job, dry_run } => again::reset_seeding(&program, job, dry_run),
+        Job::Resend { job, output, dry_run } => again::resend(&program, job, output, dry_run),
         Job::Pause { job } => {
             tell_paused(global, &jobs::PAUSE.call(&program.context(), &caller(), PauseJob { job })?)
         }

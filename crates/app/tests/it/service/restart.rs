@@ -136,3 +136,34 @@ fn after_a_reset_of_seeding_the_next_run_is_full_and_reads_everything_until_one_
         service.ask("POST", "/api/v1/jobs/none/reset-seeding").refuses(404, "no_such_job");
     }
 }
+
+#[test]
+fn what_outputs_hold_is_sent_again_by_the_next_run_and_never_beside_one() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.write("b.txt", "apple");
+    sandbox.synced(&["--keep", "extracted"]);
+    let dry = sandbox.run(&["job", "resend", "root", "--dry-run"]).exits(0);
+    assert_eq!(
+        dry.out,
+        "root: the next run would send 2 documents to index again (dry run, nothing was changed)\n"
+    );
+    sandbox.run(&["job", "resend", "root", "--output", "null"]).refuses(2, &["no output `null`", "index"]);
+    assert_eq!(sandbox.sync(&[]).0.get("updated"), 0, "nothing was changed");
+    let service = Service::start(&sandbox);
+    let resend = service.request("POST", "/api/v1/jobs/root/resend");
+    // A pause holds back runs, and not what is said of the next one.
+    service.answer("POST", "/api/v1/jobs/root/pause");
+    let told = json!({"job": "root", "documents": 2, "outputs": ["index"], "dry_run": false});
+    assert_eq!(resend.send(service.address).is(200).json(), told);
+    service.answer("POST", "/api/v1/jobs/root/resume");
+    service.ask("POST", "/api/v1/jobs/root/start").is(200);
+    let shown = at_rest(&service, "root");
+    assert_eq!((&shown["run"]["counts"]["updated"], &shown["documents"]), (&json!(2), &json!(2)));
+    sandbox.write("c.txt", "apple");
+    let mut holder = hold_amid_run(&sandbox, &service, 4);
+    resend.send(service.address).refuses(409, "running");
+    holder.batch_execute("ROLLBACK").unwrap();
+    at_rest(&service, "root");
+    assert_eq!(sandbox.find("apple"), ["a.txt", "b.txt", "c.txt"]);
+}

@@ -80,6 +80,7 @@ const CHANGES: &[&str] = &[
     "jobs.abort",
     "jobs.restart",
     "jobs.reset_seeding",
+    "jobs.resend",
     "jobs.pause",
     "jobs.resume",
     "jobs.confirm",
