@@ -355,6 +355,27 @@ pub const SCHEDULE_YEARS_MAX: usize = 41;
 pub const SCHEDULE_STEPS_MAX: usize = 1_500;
 /// Bytes of the name of a time zone; the longest has 32.
 pub const TIME_ZONE_BYTES_MAX: usize = 64;
+/// Folders that one continuous job watches: about 150 bytes of ours and 1 KiB of the kernel's memory each.
+pub const WATCH_FOLDERS_MAX: usize = 262_144;
+/// Folders inside each other that are watched; each keeps one open while those below it are entered.
+pub const WATCH_DEPTH_MAX: usize = 256;
+/// Folders that a watch names at once; with more it says that anything may have changed.
+pub const WATCH_SCOPES_MAX: usize = 1_024;
+/// Rest before lost watches are set anew, milliseconds: each time all folders are entered.
+pub const WATCH_REST_MS: i64 = 1_000;
+/// Shortest and longest rest between two passes of a continuous job, milliseconds; between them it is as long as the last pass took.
+pub const PASS_REST_MS_MIN: i64 = 250;
+/// See [`PASS_REST_MS_MIN`].
+pub const PASS_REST_MS_MAX: i64 = 60_000;
+/// Rest after a pass that failed or was stopped, milliseconds.
+pub const PASS_RETRY_MS: i64 = 60_000;
+/// Time between two passes of a continuous job that cannot be watched, milliseconds.
+pub const PASS_UNWATCHED_MS: i64 = 300_000;
+/// Time after which a continuous job is listed although its watch told nothing, milliseconds: what the kernel does not tell, such as a
+/// change that a stopped machine slept through, is found by then.
+pub const PASS_WATCHED_MS: i64 = 86_400_000;
+/// Time over which the delete guard adds up what passes of a continuous job remove, milliseconds.
+pub const GUARD_WINDOW_MS: i64 = 3_600_000;
 /// Beginnings of a schedule that are told.
 pub const BEGINS_TOLD: usize = 3;
 
