@@ -139,6 +139,7 @@ const OPTIONS: Options = Options {
     guard_off: false,
     accepts_devices: false,
     rereads: false,
+    is_pass: false,
 };
 
 fn work(engine: &Engine, job: &Job) -> Result<Report> {

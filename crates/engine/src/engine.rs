@@ -38,7 +38,7 @@ use crate::progress::Progress;
 use crate::run::drain::drain;
 use crate::run::state::RunState;
 use crate::run::visitors::Place;
-use crate::run::{ClosesOnPanic, Run, begin, failing, join, start, tell_end};
+use crate::run::{ClosesOnPanic, Run, begin, failing, fold, join, start, tell_end};
 use crate::sweep::Judged;
 use crate::visit::audience::Audiences;
 use crate::visit::contained::contained;
@@ -89,6 +89,9 @@ pub struct Options {
     pub accepts_devices: bool,
     /// Every document is read again, also where nothing tells of a change.
     pub rereads: bool,
+    /// It is one pass of a continuous job: it waits for no other attempt, its removals count with those of the passes before it, and where it
+    /// finds the same as the last one it stands in its place.
+    pub is_pass: bool,
 }
 
 /// What a run did.
@@ -254,6 +257,7 @@ impl Engine {
             guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
             rereads: options.rereads,
+            is_pass: options.is_pass,
             dispatcher: Dispatcher::new(self.process.visitors.clone()),
             progress,
             attention,
@@ -470,7 +474,8 @@ impl Engine {
                 jobs::stop(sql, run.job.id, run.number)?;
             }
             jobs::rest(sql, run.job.id, run.number, error)?;
-            runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)
+            runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)?;
+            if run.is_pass { fold(sql, run.job.id) } else { Ok(()) }
         })?;
         Ok(())
     }

@@ -331,6 +331,7 @@ fn send(context: &Context<'_>, writing: &Writing, id: JobId, each: Each<'_>) -> 
         guard_off: false,
         accepts_devices: false,
         rereads: false,
+        is_pass: false,
     };
     let report = engine.run(&job, options, Arc::new(Progress::default()))?;
     let waits = reader.read(|sql| queue::count_due(sql, job.id, queue::DUE_NEXT_RUN))?;

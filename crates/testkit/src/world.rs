@@ -85,6 +85,7 @@ pub const FULL: Options = Options {
     guard_off: false,
     accepts_devices: false,
     rereads: false,
+    is_pass: false,
 };
 
 impl World {

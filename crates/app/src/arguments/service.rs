@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use ingather_model::limits;
 
 use super::values;
 
@@ -29,6 +30,10 @@ pub(crate) struct Serve {
     /// Where the socket is made; who reaches its folder can search as themselves [default: in the data directory, for its owner]
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
+    /// Folders that each continuous job watches at most; one with more is listed every 5 minutes instead. The kernel has a bound for
+    /// all programs of a user, too (fs.inotify.max_user_watches)
+    #[arg(long, value_name = "N", default_value_t = limits::WATCH_FOLDERS_MAX)]
+    pub(crate) watched_folders_max: usize,
 }
 
 /// Say who may ask the service.

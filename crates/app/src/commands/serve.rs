@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     interrupt::when_stopped(move || stop.stop());
     running.log(&format!("listening on http://{address} and {}", socket.path.display()));
     first_key(&running)?;
-    running.heed_schedules()?;
+    running.heed_schedules(serve.watched_folders_max)?;
     let Socket { path, listener } = socket;
     let made = identity(&path);
     let served =

@@ -5,8 +5,10 @@ pub(crate) mod lease_keeper;
 mod steering;
 pub(crate) mod under_way;
 pub(crate) mod visitors;
+pub(crate) mod watches;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use ingather_contract::call::Cancel;
 use ingather_model::ids::JobId;
@@ -44,6 +46,8 @@ pub struct Process {
     pub(crate) under_way: Arc<UnderWay>,
     pub(crate) visitors: Arc<Visitors>,
     lease: LeaseKeeper,
+    /// Continuous jobs that are not watched, and why.
+    unwatched: Mutex<BTreeMap<JobId, String>>,
 }
 
 impl Default for Process {
@@ -61,6 +65,7 @@ impl Process {
             under_way: Arc::default(),
             visitors: Arc::default(),
             lease: LeaseKeeper::default(),
+            unwatched: Mutex::default(),
         }
     }
 

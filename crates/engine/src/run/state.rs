@@ -47,6 +47,8 @@ pub(crate) struct RunState {
     pub(crate) guard_off: bool,
     pub(crate) accepts_devices: bool,
     pub(crate) rereads: bool,
+    /// One pass of a continuous job.
+    pub(crate) is_pass: bool,
     pub(crate) dispatcher: Dispatcher,
     pub(crate) progress: Arc<Progress>,
     /// What is asked for with each page of the listing.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::named;
 use super::sync::{self, Of, SyncSource, Synced};
-use crate::context::{Caller, Context};
+use crate::context::{Caller, Context, Doing};
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
@@ -125,6 +125,18 @@ fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Sta
 /// # Errors
 /// `Running` while the job is worked on, `Busy` while as many run as may.
 pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
+    begin_run(context, job, mode, Of::Stored)
+}
+
+/// Begins a pass of a continuous job, in a service.
+///
+/// # Errors
+/// Those of [`begin`].
+pub(super) fn begin_pass(context: &Context<'_>, job: &Stored) -> Result<()> {
+    begin_run(context, job, RunKind::Full, Of::Pass).map(drop)
+}
+
+fn begin_run(context: &Context<'_>, job: &Stored, mode: RunKind, of: Of) -> Result<Option<Synced>> {
     let request = SyncSource {
         root: job.root.clone(),
         name: Some(job.name.clone()),
@@ -133,7 +145,7 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
         ..SyncSource::default()
     };
     let Some(background) = context.host.background() else {
-        return sync::run_job(context, Of::Stored, request, &mut |_| {}).map(Some);
+        return sync::run_job(context, of, request, &mut |_| {}).map(Some);
     };
     // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
     if job.paused {
@@ -145,14 +157,18 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
     // From here on it can be stopped, and nobody begins another one.
     let announced = context.host.process().announce(job, &context.host.cancel())?;
     let work = move |context: &Context<'_>| {
-        let ended = sync::run_job(context, Of::Stored, request, &mut |_| {});
+        let ended = sync::run_job(context, of, request, &mut |_| {});
         drop(announced);
         match ended?.error {
             Some(error) => Err(Problem::unable(error)),
             None => Ok(()),
         }
     };
-    background.go(format!("run of job {}", job.name), Box::new(work)).map(|()| None)
+    let doing = match of {
+        Of::Pass => Doing::quiet(format!("pass of job {}", job.name)),
+        Of::Any | Of::Stored => Doing::told(format!("run of job {}", job.name)),
+    };
+    background.go(doing, Box::new(work)).map(|()| None)
 }
 
 fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Aborted> {

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod client;
+mod continuous;
 mod http;
 mod keys;
 mod page;

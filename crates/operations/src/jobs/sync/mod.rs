@@ -330,6 +330,8 @@ pub(super) enum Of {
     Any,
     /// One that is stored: it may have been deleted since somebody asked for the run.
     Stored,
+    /// The same, for a pass of a continuous job.
+    Pass,
 }
 
 impl Of {
@@ -399,7 +401,8 @@ pub(super) fn run_job(
     let engine = context.engine(reader, Some(&writing), &journals(&job.definition));
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
-    let report = engine.run(&job, options(&request, Mode::Write), progress);
+    let options = Options { is_pass: of == Of::Pass, ..options(&request, Mode::Write) };
+    let report = engine.run(&job, options, progress);
     drop(watch);
     let mut synced = Synced::of(&job, report?);
     if request.advise {
@@ -418,6 +421,7 @@ fn options(request: &SyncSource, mode: Mode) -> Options {
         guard_off: request.guard_off,
         accepts_devices: request.accepts_devices,
         rereads: request.rereads,
+        is_pass: false,
     }
 }
 
