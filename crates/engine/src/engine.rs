@@ -9,8 +9,10 @@ use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
 use ingather_contract::secrets;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::BlindSpot;
 use ingather_store::connections::{self, Connection, Role};
@@ -290,6 +292,10 @@ impl Engine {
             hasher: self.reader.hasher(),
             keep: job.definition.keep,
             unique_uris: self.repository_kind(job)?.capabilities.unique_uris,
+            commit_ms: match job.definition.schedule {
+                Some(Schedule::Continuous) => limits::INDEX_COMMIT_CONTINUOUS_MS,
+                _ => limits::INDEX_COMMIT_MS,
+            },
         }))
     }
 

@@ -78,6 +78,8 @@ pub const LEASE_MS: i64 = 10_000;
 pub const INDEX_COMMIT_DOCUMENTS: usize = 5_000;
 /// Longest time between two commits of a local index while it has changes, milliseconds (design 4.7).
 pub const INDEX_COMMIT_MS: i64 = 2_000;
+/// The same while changes of a continuous job are among them: they are to be found within two seconds.
+pub const INDEX_COMMIT_CONTINUOUS_MS: i64 = 500;
 /// Rows that the sweep reads at once.
 pub const SWEEP_ROWS: usize = 65_536;
 /// Documents that a deletion takes per transaction.

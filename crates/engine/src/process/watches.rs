@@ -35,7 +35,8 @@ struct Watched {
     passes: Passes,
     /// Number of its last run when a pass was begun.
     run: i64,
-    /// When a document falls due that waits for another attempt, by the clock that may be put back.
+    /// When its last pass began, and when a document falls due after that which waits for another attempt, by the clock that may be put back.
+    begun: i64,
     retry: Option<i64>,
 }
 
@@ -81,7 +82,9 @@ impl Watches {
             let is_busy = process.works_on(job.id);
             if watched.passes.is_under_way() && !is_busy {
                 watched.end(steady, last.as_ref());
-                watched.retry = engine(&job).reader.read(|sql| queue::next_due(sql, job.id, now))?;
+                // Not after now: what has fallen due since it began, it had no time for.
+                let begun = watched.begun;
+                watched.retry = engine(&job).reader.read(|sql| queue::next_due(sql, job.id, begun))?;
             }
             watched.listen(steady);
             if let Some(why) = &watched.unwatched {
@@ -111,7 +114,7 @@ impl Watches {
         let Some(watched) = self.jobs.get_mut(&job.id) else { return };
         let steady = clock.steady();
         watched.take(steady);
-        watched.run = job.run;
+        (watched.run, watched.begun) = (job.run, clock.now());
         watched.passes.begin(steady, watched.grain_ms());
         if watched.watch.is_none() {
             // What ended it may be over. Whatever it misses until it stands is called lost.
@@ -135,6 +138,7 @@ impl Watched {
             unwatched: None,
             passes: Passes::default(),
             run: job.run,
+            begun: 0,
             retry: None,
         }
     }

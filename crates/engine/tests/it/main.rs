@@ -16,3 +16,4 @@ mod secrets;
 mod together;
 mod told;
 mod upgrades;
+mod watches;
