@@ -107,7 +107,7 @@ pub(crate) fn pause(time: Duration) {
 }
 
 /// Processor time of a process that lives, seconds; the kernel counts it in hundredths.
-fn used(pid: u32) -> Option<f64> {
+pub(crate) fn used(pid: u32) -> Option<f64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let after_name = text.rsplit(") ").next()?;
     let ticks: f64 = after_name.split(' ').skip(11).take(2).filter_map(|word| word.parse::<f64>().ok()).sum();

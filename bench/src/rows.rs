@@ -10,6 +10,7 @@ mod reading;
 mod snippets;
 mod spelling;
 mod store;
+mod watched;
 mod whole;
 
 use crate::measure::{Cost, Line as Command, run};
@@ -50,6 +51,7 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "memory", measure: reading::memory },
     Row { name: "postgres", measure: postgres::measure },
     Row { name: "store", measure: store::measure },
+    Row { name: "watched", measure: watched::measure },
     Row { name: COUNTS, measure: counts::measure },
 ];
 

@@ -140,6 +140,7 @@ const OPTIONS: Options = Options {
     accepts_devices: false,
     rereads: false,
     goes_on: false,
+    is_pass: false,
 };
 
 fn work(engine: &Engine, job: &Job) -> Result<Report> {

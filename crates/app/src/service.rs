@@ -17,7 +17,7 @@ use ingather_operations::jobs::BySchedule;
 use ingather_operations::jobs::events::{Listener, RunEvent};
 use ingather_operations::links::Links;
 use ingather_operations::system::Look;
-use ingather_operations::{Background, Context, Host, Service, Work, Writing};
+use ingather_operations::{Background, Context, Doing, Host, Service, Work, Writing};
 use ingather_server::Stop;
 use ingather_store::Reader;
 
@@ -234,10 +234,11 @@ impl Running {
     }
 
     /// Begins runs by themselves until the service is asked to end, in a thread of its own.
-    pub(crate) fn heed_schedules(self: &Arc<Running>) -> Result<()> {
+    pub(crate) fn heed_schedules(self: &Arc<Running>, watched_folders_max: usize) -> Result<()> {
         let running = self.clone();
         let work = move || {
-            let mut schedules = BySchedule::default();
+            let changes = running.changes.clone();
+            let mut schedules = BySchedule::new(Arc::new(move || changes.tell()), watched_folders_max);
             while refuse_stopped().is_ok() {
                 let again = schedules.look(&running.context(), &|line| running.log(line));
                 let again = again.unwrap_or_else(|problem| {
@@ -291,7 +292,7 @@ impl Service for Running {
 }
 
 impl Background for Running {
-    fn go(&self, doing: String, work: Work) -> Result<()> {
+    fn go(&self, doing: Doing, work: Work) -> Result<()> {
         let itself = self.itself.upgrade().ok_or_else(Failure::stopped)?;
         let mut under_way = locked(&self.runs.under_way);
         // Whoever ends the service has asked it to stop before it counts what is under way.
@@ -304,13 +305,15 @@ impl Background for Running {
         *under_way += 1;
         drop(under_way);
         let run = Run(self.runs.clone(), self.changes.clone());
+        let Doing { words, tells_end } = doing;
         let begun = std::thread::Builder::new().name("run".to_owned()).spawn(move || {
             // A panic is told by its hook, and is nobody else's end.
             let ended = catch_unwind(AssertUnwindSafe(|| work(&itself.context())));
             match ended {
-                Ok(Ok(did)) => itself.log(&format!("{doing}: {did}")),
-                Ok(Err(problem)) => itself.log(&format!("{doing}: {problem}")),
-                Err(_) => itself.log(&format!("{doing}: failed by a fault of this program")),
+                Ok(Ok(_)) if !tells_end => {}
+                Ok(Ok(did)) => itself.log(&format!("{words}: {did}")),
+                Ok(Err(problem)) => itself.log(&format!("{words}: {problem}")),
+                Err(_) => itself.log(&format!("{words}: failed by a fault of this program")),
             }
             drop(run);
         });

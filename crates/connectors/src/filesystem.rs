@@ -15,6 +15,7 @@ mod rules;
 mod settings;
 mod trust;
 mod walk;
+mod watch;
 
 pub use rules::check_pattern;
 
@@ -24,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
     ContainerReport, Group, HostContext, Item, Listing, Named, Observed, Page, Presence, ReadContent,
-    Repository, RepositoryCapabilities, RepositoryKind, Skipped, SourceStatus,
+    Repository, RepositoryCapabilities, RepositoryKind, Skipped, SourceStatus, Watch, Watching,
 };
 use ingather_contract::settings as reading;
 use ingather_kit::file_uri;
@@ -438,6 +439,10 @@ impl Repository for Disk {
 
     fn notes(&self) -> Vec<String> {
         self.0.trust.notes()
+    }
+
+    fn watch(&self, call: &CallContext, watching: Watching) -> Option<Box<dyn Watch>> {
+        Some(watch::watch(&self.0, call, watching))
     }
 
     fn credentials_fingerprint(&self) -> String {

@@ -142,6 +142,53 @@ pub trait Repository: Send + Sync {
     fn credentials_fingerprint(&self) -> String {
         String::new()
     }
+
+    /// Begins to watch the source for changes; none where this kind of source cannot tell of any. Returns at once; the first that is told is
+    /// [`Told::Lost`] once the watch stands, or [`Told::Ended`].
+    fn watch(&self, call: &CallContext, watching: Watching) -> Option<Box<dyn Watch>> {
+        let _ = (call, watching);
+        None
+    }
+}
+
+/// How a source is to be watched.
+#[derive(Clone)]
+pub struct Watching {
+    /// Called when there is something to tell and was nothing before: then [`Watch::told`] is to be asked. It returns at once and may be
+    /// called by any thread, also while [`Watch::told`] is asked.
+    pub wake: Arc<dyn Fn() + Send + Sync>,
+    /// Folders that are watched at most; with more, the watch ends.
+    pub folders_max: usize,
+}
+
+/// A source that is watched, until this is dropped. What it says is only when to look, and where: nothing is taken for gone, changed or
+/// open because of it. It may tell of too much, and twice; what it does not tell of it has to call lost.
+pub trait Watch: Send {
+    /// What has happened since it was asked last; never waits.
+    fn told(&mut self) -> Told;
+
+    /// After this time a change that was told shows in versions and stamps, milliseconds.
+    fn grain_ms(&self) -> i64;
+}
+
+/// What a watch says of the time since it was asked last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing has happened, or the watch does not stand yet.
+    Nothing,
+    /// Something changed in these scopes, or with the folders themselves.
+    Changed {
+        /// Where; each once, and not more than [`limits::WATCH_SCOPES_MAX`](ingather_model::limits::WATCH_SCOPES_MAX).
+        scopes: Vec<Scope>,
+        /// When the first of the changes was noticed, by [`CallContext::steady`].
+        since: i64,
+        /// When the last one was.
+        until: i64,
+    },
+    /// Something may have changed anywhere that it did not tell; from now on it tells again.
+    Lost(Reason),
+    /// It cannot tell of all changes, and tells of none any more.
+    Ended(Reason),
 }
 
 /// Consumes the content of one document and completes its record. The acl is the document's own as it is opened, the same

@@ -9,8 +9,10 @@ use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
 use ingather_contract::secrets;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::BlindSpot;
 use ingather_store::connections::{self, Connection, Role};
@@ -38,7 +40,7 @@ use crate::progress::Progress;
 use crate::run::drain::drain;
 use crate::run::state::RunState;
 use crate::run::visitors::Place;
-use crate::run::{ClosesOnPanic, Run, begin, failing, join, start, tell_end};
+use crate::run::{ClosesOnPanic, Run, begin, failing, fold, join, start, tell_end};
 use crate::sweep::Judged;
 use crate::visit::audience::Audiences;
 use crate::visit::contained::contained;
@@ -89,9 +91,10 @@ pub struct Options {
     pub accepts_devices: bool,
     /// Every document is read again, also where nothing tells of a change.
     pub rereads: bool,
-    /// When everything is asked to stop, and nobody has stopped this run alone, another one goes on with it by itself: a service that
-    /// ends is no decision about its runs.
+    /// Another run goes on with it by itself where everything was asked to stop, and it not alone: as a service ends.
     pub goes_on: bool,
+    /// It is one pass of a continuous job: it waits for no other attempt, and the guard counts with the passes before it.
+    pub is_pass: bool,
 }
 
 /// What a run did.
@@ -262,6 +265,7 @@ impl Engine {
             accepts_devices: options.accepts_devices,
             rereads: options.rereads,
             is_full: options.kind == RunKind::Full,
+            is_pass: options.is_pass,
             dispatcher: Dispatcher::new(self.process.visitors.clone()),
             progress,
             attention,
@@ -294,6 +298,10 @@ impl Engine {
             hasher: self.reader.hasher(),
             keep: job.definition.keep,
             unique_uris: self.repository_kind(job)?.capabilities.unique_uris,
+            commit_ms: match job.definition.schedule {
+                Some(Schedule::Continuous) => limits::INDEX_COMMIT_CONTINUOUS_MS,
+                _ => limits::INDEX_COMMIT_MS,
+            },
         }))
     }
 
@@ -484,7 +492,8 @@ impl Engine {
             if outcome == RunOutcome::Done && run.rereads && run.is_full {
                 jobs::reread(sql, run.job.id, run.job.rereads)?;
             }
-            runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)
+            runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)?;
+            if run.is_pass { fold(sql, run.job.id) } else { Ok(()) }
         })?;
         Ok(())
     }

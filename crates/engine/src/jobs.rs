@@ -141,6 +141,7 @@ impl Engine {
             remover.writer.store.write(Durability::Synced, |sql| {
                 remover.writer.lease.fence(sql)?;
                 runs::count_removed(sql, job.id, number, removed.deleted)?;
+                runs::forget_removed(sql, job.id)?;
                 runs::release(sql, job.id, number, GuardState::Confirmed)
             })?;
         }

@@ -24,5 +24,6 @@ mod visit;
 
 pub use engine::{Engine, Mode, Options, Report};
 pub use error::{EngineCode, EngineError, Refusal};
+pub use process::watches::{Due, Watches};
 pub use process::{Aborted, Announced, KeptLease, Met, Process};
 pub use visit::contained::catches_panics_here;

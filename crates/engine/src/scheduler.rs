@@ -36,6 +36,8 @@ struct Known {
 pub struct Look {
     /// Jobs whose run begins now, each with its kind.
     pub begins: Vec<(Job, RunKind)>,
+    /// Continuous jobs, each with its last run: what begins their passes is told by watches.
+    pub continuous: Vec<(Job, Option<Run>)>,
     /// Jobs of which somebody says that they are under way: whether their window is closed.
     pub windows: Vec<(JobId, bool)>,
     /// When to look again if nothing changes before, milliseconds since 1970 UTC; none: not before something changes.
@@ -71,6 +73,9 @@ impl Scheduler {
                 continue;
             }
             let last = reader.read(|sql| runs::list(sql, job.id, limits::INTERRUPTIONS_MAX))?;
+            if job.definition.schedule == Some(Schedule::Continuous) {
+                look.continuous.push((job.clone(), last.first().cloned()));
+            }
             self.look_at(&mut look, job, &last, now, is_busy);
         }
         Ok(look)

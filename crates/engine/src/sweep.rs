@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::lister::ListingResult;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
-use crate::run::id_set;
+use crate::run::{guard_window, id_set};
 use ingather_store::turns::lock;
 
 /// What the sweep found, before anything is removed.
@@ -73,8 +73,10 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
     // nothing, as files that came and went while they were listed.
     judged.to_go = held_somewhere(run, &(&judged.absent | &judged.filtered))?;
     let counted = if failpoint(Failpoint::GuardCountedAfterDeletion) { 0 } else { judged.to_go.len() };
+    let before = if run.is_pass { guard_window::removed_before(run)? } else { 0 };
     // The root's emptiness is news only where something was before, and a first run has nothing to lose.
-    judged.held = known > 0 && guard.holds(counted, known, result.root_empty);
+    judged.held =
+        known > 0 && counted > 0 && guard.holds(counted + before, known + before, result.root_empty);
     Ok(judged)
 }
 
@@ -176,6 +178,8 @@ pub(crate) fn sweep(
             runs::hold(sql, run.job.id, run.number, &bytes)
         })?;
     }
+    // Before they go: after a crash they are counted twice rather than not at all.
+    guard_window::note(run, store, if held { None } else { Some(to_go.len()) })?;
     let Removed { deleted, kept: not_confirmed, .. } = remover.remove(&leaving)?;
     run.count(|counts| {
         counts.deleted = deleted;

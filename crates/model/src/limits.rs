@@ -78,6 +78,8 @@ pub const LEASE_MS: i64 = 10_000;
 pub const INDEX_COMMIT_DOCUMENTS: usize = 5_000;
 /// Longest time between two commits of a local index while it has changes, milliseconds (design 4.7).
 pub const INDEX_COMMIT_MS: i64 = 2_000;
+/// The same while changes of a continuous job are among them: they are to be found within two seconds.
+pub const INDEX_COMMIT_CONTINUOUS_MS: i64 = 500;
 /// Rows that the sweep reads at once.
 pub const SWEEP_ROWS: usize = 65_536;
 /// Documents that a deletion takes per transaction.
@@ -369,6 +371,27 @@ pub const SCHEDULE_YEARS_MAX: usize = 41;
 pub const SCHEDULE_STEPS_MAX: usize = 1_500;
 /// Bytes of the name of a time zone; the longest has 32.
 pub const TIME_ZONE_BYTES_MAX: usize = 64;
+/// Folders that one continuous job watches: about 150 bytes of ours and 1 KiB of the kernel's memory each.
+pub const WATCH_FOLDERS_MAX: usize = 262_144;
+/// Folders inside each other that are watched; each keeps one open while those below it are entered.
+pub const WATCH_DEPTH_MAX: usize = 256;
+/// Folders that a watch names at once; with more it says that anything may have changed.
+pub const WATCH_SCOPES_MAX: usize = 1_024;
+/// Rest before lost watches are set anew, milliseconds: each time all folders are entered.
+pub const WATCH_REST_MS: i64 = 1_000;
+/// Shortest and longest rest between two passes of a continuous job, milliseconds; between them it is as long as the last pass took.
+pub const PASS_REST_MS_MIN: i64 = 250;
+/// See [`PASS_REST_MS_MIN`].
+pub const PASS_REST_MS_MAX: i64 = 60_000;
+/// Rest after a pass that failed or was stopped, milliseconds.
+pub const PASS_RETRY_MS: i64 = 60_000;
+/// Time between two passes of a continuous job that cannot be watched, milliseconds.
+pub const PASS_UNWATCHED_MS: i64 = 300_000;
+/// Time after which a continuous job is listed although its watch told nothing, milliseconds: what the kernel does not tell, such as a
+/// change that a stopped machine slept through, is found by then.
+pub const PASS_WATCHED_MS: i64 = 86_400_000;
+/// Time over which the delete guard adds up what passes of a continuous job remove, milliseconds.
+pub const GUARD_WINDOW_MS: i64 = 3_600_000;
 /// Beginnings of a schedule that are told.
 pub const BEGINS_TOLD: usize = 3;
 

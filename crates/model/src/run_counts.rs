@@ -37,6 +37,11 @@ impl RunCounts {
         self.added + self.updated + self.access + self.unchanged + self.skipped + self.failed + self.waiting
     }
 
+    /// Whether a run with these counts left outputs as they were.
+    pub fn is_quiet(&self) -> bool {
+        self.added + self.updated + self.access + self.deleted + self.held == 0
+    }
+
     /// Whether anything is left to look at: the run then ends with exit code 1. What is kept was not met by a listing, and
     /// yet is not known to be gone: the source contradicts itself, could not be read, or an output did not remove it.
     pub fn has_failures(&self) -> bool {

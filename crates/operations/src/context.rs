@@ -128,11 +128,32 @@ pub type Work = Box<dyn FnOnce(&Context<'_>) -> Result<String> + Send>;
 
 /// What goes on with work after its caller was answered: a service.
 pub trait Background {
-    /// Begins work in a thread of its own, and tells whoever watches the service when it fails. `doing` names it for them.
+    /// Begins work in a thread of its own, and tells whoever watches the service when it fails.
     ///
     /// # Errors
     /// `Busy` while as much is under way as may be, `Resources` when no thread can be started.
-    fn go(&self, doing: String, work: Work) -> Result<()>;
+    fn go(&self, doing: Doing, work: Work) -> Result<()>;
+}
+
+/// What whoever watches a service is told of work.
+#[derive(Clone, Debug)]
+pub struct Doing {
+    /// What it is.
+    pub words: String,
+    /// Its end is told, too, if it ends well.
+    pub tells_end: bool,
+}
+
+impl Doing {
+    /// Work of which the end is told.
+    pub fn told(words: String) -> Doing {
+        Doing { words, tells_end: true }
+    }
+
+    /// Work that comes again and again: only that it failed is told.
+    pub fn quiet(words: String) -> Doing {
+        Doing { words, tells_end: false }
+    }
 }
 
 /// A program around operations that others than its own thread can ask, each with a context of its own.

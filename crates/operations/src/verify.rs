@@ -332,6 +332,7 @@ fn send(context: &Context<'_>, writing: &Writing, id: JobId, each: Each<'_>) -> 
         accepts_devices: false,
         rereads: false,
         goes_on: false,
+        is_pass: false,
     };
     let report = engine.run(&job, options, Arc::new(Progress::default()))?;
     let waits = reader.read(|sql| queue::count_due(sql, job.id, queue::DUE_NEXT_RUN))?;

@@ -30,6 +30,7 @@ enum Check {
 const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::BlindSpotIgnored, Check::Scenario("changing_folder")),
     (Failpoint::OlderRemovalCarriedOut, Check::Scenario("held_removals")),
+    (Failpoint::GuardForgetsPasses, Check::Scenario("passes")),
     (Failpoint::GuardCountedAfterDeletion, Check::Scenario("held_removals")),
     (Failpoint::ConfirmationByNumber, Check::Scenario("confirmed_set")),
     (Failpoint::CompletionWithoutWanted, Check::Suite("wanted once more", wanted_once_more_is_lost)),

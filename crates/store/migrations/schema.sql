@@ -32,6 +32,8 @@ CREATE TABLE run (job BIGINT NOT NULL, number BIGINT NOT NULL, kind TEXT NOT NUL
   PRIMARY KEY (job, number)) /*clustered*/;
 CREATE TABLE blind_spot (job BIGINT NOT NULL, run BIGINT NOT NULL, number BIGINT NOT NULL, scope TEXT NOT NULL,
   cause TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY (job, run, number)) /*clustered*/;
+-- documents that passes of a continuous job have removed, by the minute: what its delete guard counts together
+CREATE TABLE removed (job BIGINT NOT NULL, minute BIGINT NOT NULL, documents BIGINT NOT NULL, PRIMARY KEY (job, minute)) /*clustered*/;
 -- bitmap of ids that pages of a run listed; what a run listed is their union
 CREATE TABLE listed_ids (job BIGINT NOT NULL, run BIGINT NOT NULL, number BIGINT NOT NULL, ids BYTEA NOT NULL,
   PRIMARY KEY (job, run, number)) /*clustered*/;

@@ -259,7 +259,7 @@ pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
     ] {
         sql.execute(statement, &[Value::Int(id.0)])?;
     }
-    for statement in [&queries::LISTED_IDS_DROP, &queries::BLIND_SPOT_DROP] {
+    for statement in [&queries::LISTED_IDS_DROP, &queries::BLIND_SPOT_DROP, &queries::REMOVED_DROP] {
         sql.execute(statement, &[Value::Int(id.0), Value::Int(i64::MAX)])?;
     }
     containers::changed(sql)

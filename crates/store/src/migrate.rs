@@ -20,6 +20,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (10, "service", include_str!("../migrations/0010_service.sql")),
     (11, "callers", include_str!("../migrations/0011_callers.sql")),
     (12, "restart", include_str!("../migrations/0012_restart.sql")),
+    (13, "removed", include_str!("../migrations/0013_removed.sql")),
 ];
 
 /// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times

@@ -149,6 +149,10 @@ queries! {
     shared RUN_UNFINISHED = "run/unfinished";
     shared RUN_HELD = "run/held";
     shared RUN_TRIM = "run/trim";
+    shared RUN_FOLD = "run/fold";
+    shared REMOVED_NOTE = "removed/note";
+    shared REMOVED_SUM = "removed/sum";
+    shared REMOVED_DROP = "removed/drop";
     shared RUN_REMOVE = "run/remove";
     shared BLIND_SPOT_ADD = "blind_spot/add";
     shared BLIND_SPOT_LIST = "blind_spot/list";
@@ -218,6 +222,7 @@ queries! {
     shared QUEUE_SPAN = "queue/span";
     shared QUEUE_ANY = "queue/any";
     shared QUEUE_OVERDUE = "queue/overdue";
+    shared QUEUE_NEXT_DUE = "queue/next_due";
     split FAILURE_PUT = "failure/put";
     shared FAILURE_OVER = "failure/over";
     shared FAILURE_GET = "failure/get";

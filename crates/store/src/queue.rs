@@ -261,6 +261,12 @@ pub fn count_failures(sql: &mut Sql<'_>, job: JobId, kind: FailureKind) -> Resul
     Ok(counted.unwrap_or_default() as u64)
 }
 
+/// When the first visit of a job falls due that waits beyond a time.
+pub fn next_due(sql: &mut Sql<'_>, job: JobId, after: i64) -> Result<Option<i64>> {
+    let values = [Value::Int(job.0), Value::Int(after)];
+    Ok(sql.one(&queries::QUEUE_NEXT_DUE, &values, |row| row.opt_int(0))?.flatten())
+}
+
 /// How many visits of a job are due by a time and were not made.
 pub fn count_due(sql: &mut Sql<'_>, job: JobId, by: i64) -> Result<u64> {
     let counted = sql.one(&queries::QUEUE_OVERDUE, &[Value::Int(job.0), Value::Int(by)], |row| row.int(0))?;

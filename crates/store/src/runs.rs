@@ -187,3 +187,38 @@ pub fn unfinished(sql: &mut Sql<'_>) -> Result<Vec<JobId>> {
 pub fn list(sql: &mut Sql<'_>, job: JobId, most: usize) -> Result<Vec<Run>> {
     sql.query(&queries::RUN_LIST, &[Value::Int(job.0), Value::Int(most as i64)], read)
 }
+
+/// A run that found the same as the one after it is not kept beside that.
+pub fn fold(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<()> {
+    sql.execute(&queries::RUN_FOLD, &[Value::Int(job.0), Value::Int(number)])?;
+    Ok(())
+}
+
+/// A pass is about to remove so many documents at a time; what is older than the window of the guard is forgotten.
+pub fn note_removed(sql: &mut Sql<'_>, job: JobId, now: i64, documents: u64) -> Result<()> {
+    let old = Value::Int(minute(now - limits::GUARD_WINDOW_MS));
+    sql.execute(&queries::REMOVED_DROP, &[Value::Int(job.0), old])?;
+    if documents > 0 {
+        let documents = i64::try_from(documents).unwrap_or(i64::MAX);
+        let values = [Value::Int(job.0), Value::Int(minute(now)), Value::Int(documents)];
+        sql.execute(&queries::REMOVED_NOTE, &values)?;
+    }
+    Ok(())
+}
+
+/// How many documents passes of a job have removed since a time.
+pub fn removed_since(sql: &mut Sql<'_>, job: JobId, since: i64) -> Result<u64> {
+    let sum =
+        sql.one(&queries::REMOVED_SUM, &[Value::Int(job.0), Value::Int(minute(since))], |row| row.int(0))?;
+    Ok(u64::try_from(sum.unwrap_or_default()).unwrap_or_default())
+}
+
+/// A person has said that what passes remove may go: it is counted from nothing.
+pub fn forget_removed(sql: &mut Sql<'_>, job: JobId) -> Result<()> {
+    sql.execute(&queries::REMOVED_DROP, &[Value::Int(job.0), Value::Int(i64::MAX)])?;
+    Ok(())
+}
+
+fn minute(at: i64) -> i64 {
+    at.div_euclid(60_000)
+}

@@ -1,17 +1,17 @@
 //! A repository in memory that a scenario scripts: what is there, what cannot be read, and how a listing goes wrong.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
     ContainerReport, Listing, Observed, Presence, ReadContent, Repository, RepositoryCapabilities,
-    RepositoryKind,
+    RepositoryKind, Told, Watch, Watching,
 };
 use ingather_contract::settings::{NoSettings, schema_of};
 use ingather_model::access::Acl;
 use ingather_model::document::Record;
-use ingather_model::fault::Fault;
+use ingather_model::fault::{Fault, Reason};
 use ingather_model::key::Stamp;
 use ingather_model::limits;
 use ingather_store::turns::lock;
@@ -138,6 +138,8 @@ pub struct Source {
     pub meanwhile: Vec<Meanwhile>,
     /// The next listing that begins waits here before that page of its, counted from 1: what it tells then is as of its beginning.
     pub pauses: Vec<(usize, Gate)>,
+    /// What its watch tells next, one answer after the other; none: it cannot be watched.
+    pub told: Option<VecDeque<Told>>,
     /// What it was between changes in the middle of a run.
     pub states: Vec<Source>,
     met: HashMap<String, u64>,
@@ -157,6 +159,7 @@ impl Default for Source {
             crash: Arc::default(),
             meanwhile: Vec::new(),
             pauses: Vec::new(),
+            told: None,
             states: Vec::new(),
             met: HashMap::new(),
             changes: 0,
@@ -323,6 +326,25 @@ impl ScriptRepository {
     }
 }
 
+/// A watch that tells what a test wants.
+struct ScriptWatch {
+    source: Arc<Mutex<Source>>,
+    stands: bool,
+}
+
+impl Watch for ScriptWatch {
+    fn told(&mut self) -> Told {
+        if !std::mem::replace(&mut self.stands, true) {
+            return Told::Lost(Reason::new("begun", "the watch begins"));
+        }
+        locked(&self.source).told.as_mut().and_then(VecDeque::pop_front).unwrap_or(Told::Nothing)
+    }
+
+    fn grain_ms(&self) -> i64 {
+        100
+    }
+}
+
 impl Repository for ScriptRepository {
     fn check(&self, _call: &CallContext) -> Result<String, Fault> {
         if locked(&self.source).absent { Err(Fault::Gone) } else { Ok("it is there".to_owned()) }
@@ -339,6 +361,12 @@ impl Repository for ScriptRepository {
         let pages = script_listing::pages(&mut source, &self.name, &self.root);
         source.meet("list");
         Ok(Box::new(pages))
+    }
+
+    fn watch(&self, _call: &CallContext, _watching: Watching) -> Option<Box<dyn Watch>> {
+        let source = self.source.clone();
+        locked(&source).told.as_ref()?;
+        Some(Box::new(ScriptWatch { source, stands: false }))
     }
 
     fn look(&self, _call: &CallContext, key: &str) -> Result<Observed, Fault> {

@@ -86,6 +86,7 @@ pub const FULL: Options = Options {
     accepts_devices: false,
     rereads: false,
     goes_on: false,
+    is_pass: false,
 };
 
 impl World {

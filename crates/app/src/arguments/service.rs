@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use ingather_model::limits;
 
 use super::values;
 
@@ -43,6 +44,10 @@ pub(crate) struct Serve {
     /// Answer /metrics to everybody on this machine, without a key; a reverse proxy on it must not pass that path on
     #[arg(long)]
     pub(crate) metrics_open: bool,
+    /// Folders that each continuous job watches at most; one with more is listed every 5 minutes instead. The kernel has a bound for
+    /// all programs of a user, too (fs.inotify.max_user_watches)
+    #[arg(long, value_name = "N", default_value_t = limits::WATCH_FOLDERS_MAX)]
+    pub(crate) watched_folders_max: usize,
 }
 
 /// Say who may ask the service.

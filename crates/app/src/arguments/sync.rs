@@ -110,7 +110,7 @@ pub(crate) struct JobSettings {
     #[arg(long, value_name = "extracted|nothing")]
     pub(crate) keep: Option<KeepWord>,
     /// When `ingather serve` runs the job by itself; nothing else heeds it. A line of cron such as '0 2 * * mon-fri', of the time zone of
-    /// this machine unless it begins with TZ=; 'every 15m'; rules for windows in JSON, see docs/manual/schedules.md; or none
+    /// this machine unless it begins with TZ=; 'every 15m'; 'continuous'; rules for windows in JSON, see docs/manual/schedules.md; or none
     #[arg(long, value_name = "TEXT")]
     pub(crate) schedule: Option<String>,
     /// Change the stored job to these flags; what they leave out is removed, or held when it is much

@@ -63,7 +63,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     first_key(&running)?;
     // It hears of runs from the first one on.
     let front = Front::new(running.clone()).with_open_metrics(serve.metrics_open);
-    running.heed_schedules()?;
+    running.heed_schedules(serve.watched_folders_max)?;
     let Socket { path, listener } = socket;
     let made = identity(&path);
     let served = front.serve(Listening { network, tls, socket: listener }, running.stop());

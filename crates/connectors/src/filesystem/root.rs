@@ -176,6 +176,29 @@ pub(super) fn open(
     Ok(Root { facts, folder, is_file: false })
 }
 
+/// Opens the folders above a root, from `/` down, with their paths; `each` is handed one after the other. A file's own folder stands for the
+/// root and is none of them.
+///
+/// # Errors
+/// What `each` answers. What cannot be entered ends it without a word: so does [`open`], with one.
+pub(super) fn each_above<E>(
+    path: &RootPath,
+    mut each: impl FnMut(&[u8], &OwnedFd) -> Result<(), E>,
+) -> Result<(), E> {
+    let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(mut folder) = rustix::fs::open("/", top, Mode::empty()) else { return Ok(()) };
+    for (depth, part) in path.parts.iter().enumerate() {
+        let Ok(next) = open_path(&folder, part) else { return each(&path.above(depth), &folder) };
+        let is_folder = Facts::of_handle(&next).is_ok_and(|facts| facts.kind() == FileType::Directory);
+        if !is_folder {
+            return Ok(());
+        }
+        each(&path.above(depth), &folder)?;
+        folder = next;
+    }
+    Ok(())
+}
+
 /// Where a document lies: its folder, open, and its name there.
 pub(super) struct Spot {
     pub(super) folder: OwnedFd,

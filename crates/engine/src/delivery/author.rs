@@ -17,4 +17,6 @@ pub(crate) struct Author {
     pub(crate) keep: Keep,
     /// No two documents of the job have one address.
     pub(crate) unique_uris: bool,
+    /// Longest time between two commits of a local index while it has changes of this job, milliseconds.
+    pub(crate) commit_ms: i64,
 }

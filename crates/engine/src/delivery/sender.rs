@@ -37,6 +37,8 @@ pub(crate) struct Sender {
     /// Told before them, not confirmed.
     told: Vec<Defined>,
     open_since: i64,
+    /// How long they may stay so.
+    commit_ms: i64,
     jobs: Jobs,
 }
 
@@ -49,7 +51,9 @@ struct Jobs {
 
 impl Sender {
     pub(crate) fn new(writer: Writer, queue: Arc<OutputQueue>) -> Sender {
-        Sender { writer, queue, open: Vec::new(), told: Vec::new(), open_since: 0, jobs: Jobs::default() }
+        let commit_ms = limits::INDEX_COMMIT_MS;
+        let (open, told, jobs) = (Vec::new(), Vec::new(), Jobs::default());
+        Sender { writer, queue, open, told, open_since: 0, commit_ms, jobs }
     }
 
     /// Sends until the queue is closed, or something fails that no document is to blame for: the output is failed then.
@@ -71,7 +75,7 @@ impl Sender {
                 self.deliver(author, changes)?;
             }
             let full = self.open.len() >= limits::INDEX_COMMIT_DOCUMENTS
-                || self.writer.call.now() - self.open_since >= limits::INDEX_COMMIT_MS;
+                || self.writer.call.now() - self.open_since >= self.commit_ms;
             if !self.open.is_empty() && (!self.queue.capabilities.commits || full || self.idle()) {
                 self.confirm()?;
             }
@@ -152,7 +156,9 @@ impl Sender {
         })?;
         if self.open.is_empty() {
             self.open_since = call.now();
+            self.commit_ms = limits::INDEX_COMMIT_MS;
         }
+        self.commit_ms = self.commit_ms.min(batch.author.commit_ms);
         // A process that stood still since it wrote its intents may have lost its lease, and another one may have sent something newer.
         if !lease.outlasts(call.steady(), limits::LEASE_LEFT_MS_MIN)
             && !failpoint(Failpoint::SentAfterTheLease)

@@ -6,8 +6,10 @@ mod resend;
 mod steering;
 pub(crate) mod under_way;
 pub(crate) mod visitors;
+pub(crate) mod watches;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use ingather_contract::call::Cancel;
 use ingather_model::ids::JobId;
@@ -46,6 +48,8 @@ pub struct Process {
     pub(crate) under_way: Arc<UnderWay>,
     pub(crate) visitors: Arc<Visitors>,
     lease: LeaseKeeper,
+    /// Continuous jobs that are not watched, and why.
+    unwatched: Mutex<BTreeMap<JobId, String>>,
 }
 
 impl Default for Process {
@@ -63,6 +67,7 @@ impl Process {
             under_way: Arc::default(),
             visitors: Arc::default(),
             lease: LeaseKeeper::default(),
+            unwatched: Mutex::default(),
         }
     }
 

@@ -16,7 +16,9 @@ pub(crate) const PAUSED: &str = "the end of the pause, or its next window";
 
 /// Waits until nothing is due or held; retries that fall due soon are waited for (design 5.1).
 pub(crate) fn drain(run: &Run) -> Result<()> {
-    let deadline = run.call.now() + limits::SYNC_WAIT_MS_MAX;
+    // The date of a document that waits begins the next pass: what changes meanwhile is found without it.
+    let longest = if run.is_pass { 0 } else { limits::SYNC_WAIT_MS_MAX };
+    let deadline = run.call.now() + longest;
     loop {
         while !run.dispatcher.wait_drained(Duration::from_millis(limits::DRAIN_LOOK_MS)) {
             if run.call.cancel.cancelled() {

@@ -1,6 +1,7 @@
 //! One run under way: what its threads share, and how it begins and ends.
 
 pub(crate) mod drain;
+pub(crate) mod guard_window;
 pub(crate) mod id_set;
 pub(crate) mod state;
 pub(crate) mod visitors;
@@ -8,14 +9,16 @@ pub(crate) mod visitors;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
+use ingather_model::run_counts::RunCounts;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::turns::{self, ScopedThread, lock};
-use ingather_store::{Durability, Store, runs};
+use ingather_store::{Durability, Sql, Store, StoreError, runs};
 
 use self::state::RunState;
 use crate::delivery::change::QueuedChange;
@@ -169,6 +172,22 @@ pub(crate) fn failing(run: &Run, work: impl FnOnce() -> Result<()>) {
 pub(crate) fn join(thread: ScopedThread<'_>) {
     // A bug in a connector or here: the run must not end as if nothing had happened.
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
+/// Forgets the run before the last one, where both were done and found the same, and outputs are as they were: passes that find nothing would
+/// push all others out of the history.
+pub(crate) fn fold(sql: &mut Sql<'_>, job: JobId) -> std::result::Result<(), StoreError> {
+    let last = runs::list(sql, job, 2)?;
+    let [this, before] = last.as_slice() else { return Ok(()) };
+    let found = |run: &runs::Run| {
+        let counts: RunCounts = serde_json::from_str(run.counts.as_deref()?).ok()?;
+        let is_done = run.outcome == Some(RunOutcome::Done) && run.error.is_none() && run.guard.is_none();
+        (is_done && counts.is_quiet()).then_some((run.kind, counts))
+    };
+    if found(this).is_some() && found(this) == found(before) {
+        runs::fold(sql, job, before.number)?;
+    }
+    Ok(())
 }
 
 /// Tells outputs that judge by what they are told how a run ended, after all that the inventory says by now.

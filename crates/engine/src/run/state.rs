@@ -49,6 +49,8 @@ pub(crate) struct RunState {
     pub(crate) rereads: bool,
     /// It looks at everything.
     pub(crate) is_full: bool,
+    /// One pass of a continuous job.
+    pub(crate) is_pass: bool,
     pub(crate) dispatcher: Dispatcher,
     pub(crate) progress: Arc<Progress>,
     /// What is asked for with each page of the listing.

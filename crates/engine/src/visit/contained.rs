@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
-    ContainerReport, Listing, Named, Observed, Page, Presence, ReadContent, Repository, SourceStatus,
+    ContainerReport, Listing, Named, Observed, Page, Presence, ReadContent, Repository, SourceStatus, Told,
+    Watch, Watching,
 };
 use ingather_model::access::Acl;
 use ingather_model::fault::{Fault, Reason};
@@ -105,6 +106,24 @@ impl Repository for Contained {
 
     fn credentials_fingerprint(&self) -> String {
         self.0.credentials_fingerprint()
+    }
+
+    fn watch(&self, call: &CallContext, watching: Watching) -> Option<Box<dyn Watch>> {
+        let watch = run(|| self.0.watch(call, watching)).unwrap_or_default()?;
+        Some(Box::new(ContainedWatch(watch)))
+    }
+}
+
+/// A watch that ends when it panics.
+struct ContainedWatch(Box<dyn Watch>);
+
+impl Watch for ContainedWatch {
+    fn told(&mut self) -> Told {
+        run(|| self.0.told()).unwrap_or_else(Told::Ended)
+    }
+
+    fn grain_ms(&self) -> i64 {
+        self.0.grain_ms()
     }
 }
 

@@ -18,3 +18,4 @@ mod secrets;
 mod together;
 mod told;
 mod upgrades;
+mod watches;

@@ -41,7 +41,7 @@ scenarios! {
     failing_outputs faults first_run_holds_nothing first_runs forgetful_output gone_then_put held_removals condition_on_what_is_in_it held_by_a_rule_and_unconfirmed told_by_two_owners interrupted_listing intervals kept_text kept_text_of_another_owner kept_text_and_access listing_faults
     minimal_runs moves narrowing_is_not_lost new_access_old_content no_content_no_address nothing_wider_ahead
     hidden_at_a_fault panicking
-    old_removals one_decision_each other_device outputs_changed_while_away outputs_in_and_out power_lost_after_a_send racy_versions single_probe
+    old_removals passes one_decision_each other_device outputs_changed_while_away outputs_in_and_out power_lost_after_a_send racy_versions single_probe
     stopped_runs told_and_put_back told_of_access
     branches branches_kept condition_undecided kept_text_left_to_a_newer stood_still condition_on_what_cannot_be_read replaced_above_an_opening held_by_a_rule_and_failed removal_outlives_its_folder conditions conditions_and_kills
     taken_over touched_files

@@ -1,11 +1,13 @@
 //! What a service does without being asked: begins the runs that schedules want, and those that were interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ingather_engine::scheduler::Scheduler;
 use ingather_model::ids::JobId;
 use ingather_model::limits;
 
+use super::continuous::Continuous;
 use super::{begin, schedule};
 use crate::context::Context;
 use crate::problem::Result;
@@ -13,6 +15,7 @@ use crate::problem::Result;
 /// Begins runs by the schedules of jobs; asked whenever something has changed, and at the times that it names.
 pub struct BySchedule {
     scheduler: Scheduler,
+    continuous: Continuous,
     /// Jobs whose run under way was begun here: it heeds windows, and one that a person began does not.
     begun: BTreeSet<JobId>,
     /// When a run was begun last, so that one that fails before it is on record is not begun at once again.
@@ -27,18 +30,19 @@ struct Tried {
     before: i64,
 }
 
-impl Default for BySchedule {
-    fn default() -> BySchedule {
+impl BySchedule {
+    /// One that has begun nothing yet. `wake` is called when [`BySchedule::look`] is to be asked because a source changed; continuous jobs with
+    /// more folders than that are not watched.
+    pub fn new(wake: Arc<dyn Fn() + Send + Sync>, watched_folders_max: usize) -> BySchedule {
         BySchedule {
             scheduler: Scheduler::new(schedule::calendar),
+            continuous: Continuous::new(wake, watched_folders_max),
             begun: BTreeSet::new(),
             tried: BTreeMap::new(),
             told: BTreeMap::new(),
         }
     }
-}
 
-impl BySchedule {
     /// Begins what is due, and says which windows are closed. `log` is told what begins, and once why something does not. When to ask again,
     /// milliseconds since 1970 UTC; none: not before something changes.
     ///
@@ -46,7 +50,7 @@ impl BySchedule {
     /// When the inventory cannot be read.
     pub fn look(&mut self, context: &Context<'_>, log: &dyn Fn(&str)) -> Result<Option<i64>> {
         let (process, now) = (context.host.process(), context.now());
-        let look = self.scheduler.look(&context.existing()?, now, &|job| process.works_on(job))?;
+        let mut look = self.scheduler.look(&context.existing()?, now, &|job| process.works_on(job))?;
         self.begun.retain(|job| process.works_on(*job));
         for (job, closed) in look.windows.iter().filter(|(job, _)| self.begun.contains(job)) {
             process.close_window(*job, *closed);
@@ -69,6 +73,9 @@ impl BySchedule {
                 Err(problem) => log(&format!("run of job {}: cannot begin by itself: {problem}", job.name)),
             }
         }
+        let looked = self.continuous.look(context, look.continuous)?;
+        again = [again, looked.again].into_iter().flatten().min();
+        look.problems.extend(looked.told);
         self.told.retain(|job, told| look.problems.contains(&(*job, told.clone())));
         for (job, problem) in look.problems {
             if self.told.insert(job, problem.clone()).is_none() {

@@ -1,6 +1,7 @@
 //! Jobs: which there are, how their runs ended, what they hold, and their end.
 
 mod by_schedule;
+mod continuous;
 pub(crate) mod define;
 pub(crate) mod definition;
 pub mod events;
@@ -356,7 +357,8 @@ fn job(context: &Context<'_>, reader: &Reader, stored: Stored) -> Result<Job> {
     let (documents, last) =
         reader.read(|sql| Ok((documents::total(sql, stored.id)?, runs::list(sql, stored.id, 1)?)))?;
     let begun = last.first().map(|run| run.started_at);
-    let told = |schedule| ToldSchedule::of(schedule, begun, context.now());
+    let unwatched = context.host.process().unwatched(stored.id);
+    let told = |schedule| ToldSchedule { unwatched, ..ToldSchedule::of(schedule, begun, context.now()) };
     Ok(Job {
         job: stored.name,
         state: stored.state,

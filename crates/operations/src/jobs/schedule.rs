@@ -12,22 +12,32 @@ use serde_json::Value;
 pub struct ToldSchedule {
     /// In words.
     pub words: String,
+    /// It begins whenever its source changes, and at no time of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continuous: bool,
     /// When it begins next, milliseconds since 1970 UTC: of an interval, if each run is over by then. Empty when it begins no more.
     pub next: Vec<i64>,
     /// Why nobody can tell when it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// Of a continuous job, why it is listed at intervals and not watched, where a service says so: a sentence that follows its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unwatched: Option<String>,
 }
 
 impl ToldSchedule {
     /// A schedule as it is at a time; `begun` is when the last run began.
     pub(crate) fn of(schedule: &Schedule, begun: Option<i64>, now: i64) -> ToldSchedule {
         let words = schedule.describe();
+        let continuous = *schedule == Schedule::Continuous;
         match calendar(schedule) {
             Ok(calendar) => {
-                ToldSchedule { words, next: next(schedule, &calendar, begun, now), problem: None }
+                let next = next(schedule, &calendar, begun, now);
+                ToldSchedule { words, continuous, next, problem: None, unwatched: None }
             }
-            Err(problem) => ToldSchedule { words, next: Vec::new(), problem: Some(problem) },
+            Err(problem) => {
+                ToldSchedule { words, continuous, next: Vec::new(), problem: Some(problem), unwatched: None }
+            }
         }
     }
 }
@@ -65,7 +75,9 @@ pub(crate) fn given(given: &Value) -> Result<Option<Schedule>, String> {
 /// A sentence that says so.
 pub(super) fn check(schedule: &Schedule, now: i64) -> Result<(), String> {
     let calendar = calendar(schedule)?;
-    if calendar.next_begin(now).or_else(|| calendar.window_at(now).map(|window| window.begin)).is_some() {
+    if *schedule == Schedule::Continuous
+        || calendar.next_begin(now).or_else(|| calendar.window_at(now).map(|window| window.begin)).is_some()
+    {
         return Ok(());
     }
     let words = schedule.describe();
@@ -84,7 +96,7 @@ fn next(schedule: &Schedule, calendar: &Calendar, begun: Option<i64>, now: i64) 
         Schedule::Every(_) => {
             Some(begun.and_then(|begun| calendar.next_begin(begun)).map_or(now, |at| at.max(now)))
         }
-        Schedule::Windows(_) => calendar.next_begin(now),
+        Schedule::Windows(_) | Schedule::Continuous => calendar.next_begin(now),
     };
     std::iter::successors(first, |at| calendar.next_begin(*at)).take(limits::BEGINS_TOLD).collect()
 }

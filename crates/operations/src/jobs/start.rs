@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::named;
 use super::sync::{self, Of, SyncSource, Synced};
-use crate::context::{Caller, Context, Places};
+use crate::context::{Caller, Context, Doing, Places};
 use crate::in_words;
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
@@ -133,7 +133,7 @@ pub struct Aborted {
 fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Started> {
     let job = named(&context.existing()?, &request.job)?;
     let mode = kind_of(&job, request.mode);
-    let ended = begin_as(context, &job, request)?.map(Box::new);
+    let ended = begin_run(context, &job, request, Of::Stored)?.map(Box::new);
     Ok(Started { job: job.name, mode, ended })
 }
 
@@ -158,12 +158,22 @@ pub(super) fn refuse_paused(job: &Stored) -> Result<()> {
 /// # Errors
 /// `Running` while the job is worked on, `Busy` while as many run as may.
 pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
-    let request =
-        StartJob { job: job.name.clone(), mode, guard_off: false, accepts_devices: false, rereads: false };
-    begin_as(context, job, request)
+    begin_run(context, job, as_stored(job, mode), Of::Stored)
 }
 
-fn begin_as(context: &Context<'_>, job: &Stored, start: StartJob) -> Result<Option<Synced>> {
+/// Begins a pass of a continuous job, in a service.
+///
+/// # Errors
+/// Those of [`begin`].
+pub(super) fn begin_pass(context: &Context<'_>, job: &Stored) -> Result<()> {
+    begin_run(context, job, as_stored(job, RunKind::Full), Of::Pass).map(drop)
+}
+
+fn as_stored(job: &Stored, mode: RunKind) -> StartJob {
+    StartJob { job: job.name.clone(), mode, guard_off: false, accepts_devices: false, rereads: false }
+}
+
+fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, of: Of) -> Result<Option<Synced>> {
     let request = SyncSource {
         root: job.root.clone(),
         name: Some(job.name.clone()),
@@ -175,7 +185,7 @@ fn begin_as(context: &Context<'_>, job: &Stored, start: StartJob) -> Result<Opti
         ..SyncSource::default()
     };
     let Some(background) = context.host.background() else {
-        return sync::run_job(context, Places::Any, Of::Stored, request, &mut |_| {}).map(Some);
+        return sync::run_job(context, Places::Any, of, request, &mut |_| {}).map(Some);
     };
     // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
     refuse_paused(job)?;
@@ -184,7 +194,7 @@ fn begin_as(context: &Context<'_>, job: &Stored, start: StartJob) -> Result<Opti
     // From here on it can be stopped, and nobody begins another one.
     let announced = context.host.process().announce(job, &context.host.cancel())?;
     let work = move |context: &Context<'_>| {
-        let ended = sync::run_job(context, Places::Any, Of::Stored, request, &mut |_| {});
+        let ended = sync::run_job(context, Places::Any, of, request, &mut |_| {});
         drop(announced);
         drop(writes);
         let synced = ended?;
@@ -195,7 +205,11 @@ fn begin_as(context: &Context<'_>, job: &Stored, start: StartJob) -> Result<Opti
             (None, false) => Ok(format!("ended: {did}")),
         }
     };
-    background.go(format!("run of job {}", job.name), Box::new(work)).map(|()| None)
+    let doing = match of {
+        Of::Pass => Doing::quiet(format!("pass of job {}", job.name)),
+        Of::Any | Of::Stored => Doing::told(format!("run of job {}", job.name)),
+    };
+    background.go(doing, Box::new(work)).map(|()| None)
 }
 
 fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Aborted> {

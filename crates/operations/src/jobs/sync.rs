@@ -326,6 +326,8 @@ pub(super) enum Of {
     Any,
     /// One that is stored: it may have been deleted since somebody asked for the run.
     Stored,
+    /// The same, for a pass of a continuous job.
+    Pass,
 }
 
 impl Of {
@@ -377,7 +379,7 @@ pub(super) fn run_job(
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
     let goes_on = context.host.background().is_some();
-    let options = Options { goes_on, ..options(&request) };
+    let options = Options { goes_on, is_pass: of == Of::Pass, ..options(&request) };
     events::begun(context, &job.name, options.kind);
     let report = engine.run(&job, options, progress);
     drop(watch);
@@ -412,6 +414,7 @@ fn options(request: &SyncSource) -> Options {
         accepts_devices: request.accepts_devices,
         rereads: request.rereads,
         goes_on: false,
+        is_pass: false,
     }
 }
 

@@ -141,6 +141,7 @@ mod tests {
                 json!([{"minutes": "every", "start": "inside", "kind": "minimal"}, {"years": [2030], "months": [1], "days_of_month": [31]}]),
                 true,
             ),
+            (json!("continuous"), true),
             (json!({"every_minutes": 15}), true),
             (json!({"every_minutes": 15, "kind": "minimal"}), true),
             (json!(null), false),

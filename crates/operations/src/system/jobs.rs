@@ -3,6 +3,7 @@
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps;
 use ingather_model::job::ContentBy;
+use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
 use ingather_model::run_counts::{RunCounts, counted};
 use ingather_store::Reader;
@@ -101,6 +102,11 @@ fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
     };
     match (run.outcome, holder) {
         (Some(RunOutcome::Done), _) => Look::good("last_run", format!("job {name}: {when}")),
+        (Some(RunOutcome::Stopped), _) if job.state == State::Starting => Look::noted(
+            "last_run",
+            format!("job {name}: run {} was put down as its service ended; {when}", run.number),
+            format!("`ingather serve` goes on with it by itself, `ingather job start {name}` without one"),
+        ),
         (Some(outcome), _) => {
             let why = run.error.as_ref().map_or(String::new(), |error| format!(" ({error})"));
             Look::bad("last_run", format!("job {name}: run {} {outcome}{why}; {when}", run.number), advice)

@@ -212,6 +212,7 @@ impl Play {
                 "dry-run" => options.mode = Mode::DryRun,
                 "guard-off" => options.guard_off = true,
                 "reread" => options.rereads = true,
+                "pass" => options.is_pass = true,
                 "accept-devices" => options.accepts_devices = true,
                 "paused" => paused = true,
                 number_of_run => run = Some(number(number_of_run)?),

@@ -162,6 +162,13 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
 
 fn tell_schedule(schedule: &ToldSchedule) {
     show::line(&format!("schedule   {}", schedule.words));
+    if schedule.continuous {
+        let sentence = match &schedule.unwatched {
+            Some(unwatched) => unwatched.as_str(),
+            None => "while `ingather serve` runs",
+        };
+        return show::line(&format!("           {sentence}"));
+    }
     let next: Vec<String> = schedule.next.iter().map(|at| show::time(*at)).collect();
     show::line(&match (&schedule.problem, next.is_empty()) {
         (Some(problem), _) => format!("           {problem}"),

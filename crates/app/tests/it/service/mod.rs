@@ -2,6 +2,7 @@
 
 mod bounds;
 mod client;
+mod continuous;
 mod definitions;
 mod http;
 mod keys;

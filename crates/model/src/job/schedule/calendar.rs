@@ -14,8 +14,13 @@ pub struct Calendar(Form);
 
 #[derive(Clone, Debug)]
 enum Form {
-    Every { interval_ms: i64, kind: RunKind },
+    Every {
+        interval_ms: i64,
+        kind: RunKind,
+    },
     Windows(Vec<Windows>),
+    /// No time begins a run of it: a watch does.
+    Continuous,
 }
 
 /// The windows of one rule.
@@ -65,6 +70,7 @@ impl Calendar {
                 return Ok(Calendar(Form::Every { interval_ms, kind: every.kind }));
             }
             Schedule::Windows(rules) => rules,
+            Schedule::Continuous => return Ok(Calendar(Form::Continuous)),
         };
         let mut windows = Vec::with_capacity(rules.len());
         for rule in rules {
@@ -84,14 +90,14 @@ impl Calendar {
         Ok(Calendar(Form::Windows(windows)))
     }
 
-    /// The window that is open; of several the one that ends last, then that of a full run. An interval has none and is always open.
+    /// The window that is open; of several the one that ends last, then that of a full run. An interval and a continuous job have none and are always open.
     pub fn window_at(&self, now: i64) -> Option<Window> {
         self.windows().filter_map(|windows| windows.at(now)).max_by_key(last_to_end)
     }
 
     /// Whether a run that heeds windows may work: one is open, or there are none to heed.
     pub fn is_open(&self, now: i64) -> bool {
-        matches!(self.0, Form::Every { .. }) || self.window_at(now).is_some()
+        !matches!(self.0, Form::Windows(_)) || self.window_at(now).is_some()
     }
 
     /// When the next window begins after an instant; of an interval, when the next run begins if the last one began then. None: it
@@ -100,6 +106,7 @@ impl Calendar {
         match &self.0 {
             Form::Every { interval_ms, .. } => after.checked_add(*interval_ms),
             Form::Windows(windows) => windows.iter().filter_map(|windows| windows.begins.next(after)).min(),
+            Form::Continuous => None,
         }
     }
 
@@ -122,6 +129,7 @@ impl Calendar {
                 let order = |window: &Window| (window.kind == RunKind::Full, last_to_end(window));
                 all.iter().filter_map(fresh).max_by_key(order)
             }
+            Form::Continuous => None,
         }
     }
 
@@ -134,12 +142,13 @@ impl Calendar {
                 let closes = self.window_at(now).and_then(|window| window.end);
                 [self.next_begin(now), closes].into_iter().flatten().min()
             }
+            Form::Continuous => None,
         }
     }
 
     fn windows(&self) -> impl Iterator<Item = &Windows> {
         match &self.0 {
-            Form::Every { .. } => [].iter(),
+            Form::Every { .. } | Form::Continuous => [].iter(),
             Form::Windows(windows) => windows.iter(),
         }
     }

@@ -1,4 +1,4 @@
-//! When a job runs by itself: rules of windows, lines of cron as their short form, or an interval after the last run.
+//! When a job runs by itself: rules of windows, lines of cron as their short form, an interval after the last run, or whenever its source changes.
 //!
 //! Demanded by coverage S3.51, S3.59, S3.60, S3.73–S3.77 and S3.224–S3.233. What a rule means is what ManifoldCF's schedule records mean;
 //! where it is not, decision 0024 says why.
@@ -41,7 +41,12 @@ pub enum Schedule {
     Every(Interval),
     /// Runs begin in windows; of the rules at least one.
     Windows(Vec<WindowRule>),
+    /// Passes begin whenever something changed at the source; see [`Passes`](crate::job::passes::Passes).
+    Continuous,
 }
+
+/// How the last of them is written.
+const CONTINUOUS: &str = "continuous";
 
 /// The time from one beginning to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +70,7 @@ impl Schedule {
         }
     }
 
-    /// Reads a text: a line of cron, `every 15m`, or what [`Schedule::read`] takes as JSON. `time_zone` is that of what names none.
+    /// Reads a text: a line of cron, `every 15m`, `continuous`, or what [`Schedule::read`] takes as JSON. `time_zone` is that of what names none.
     ///
     /// # Errors
     /// A sentence that says what to write.
@@ -79,6 +84,9 @@ impl Schedule {
             let value: Value = serde_json::from_str(text)
                 .map_err(|why| format!("the schedule is no JSON ({why}); check brackets and quotes"))?;
             return structured(&value, time_zone);
+        }
+        if text == CONTINUOUS {
+            return Ok(Schedule::Continuous);
         }
         if let Some(length) = text.strip_prefix("every") {
             return Ok(Schedule::Every(Interval { minutes: interval(length)?, kind: RunKind::Full }));
@@ -94,6 +102,7 @@ impl Schedule {
                 json!({"every_minutes": minutes, "kind": kind.as_str()})
             }
             Schedule::Windows(rules) => rules.iter().map(WindowRule::to_value).collect(),
+            Schedule::Continuous => CONTINUOUS.into(),
         }
     }
 

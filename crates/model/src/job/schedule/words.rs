@@ -41,6 +41,7 @@ impl Schedule {
                 let words: Vec<String> = rules.iter().map(rule).collect();
                 words.join("; ")
             }
+            Schedule::Continuous => "continuous: whenever its source changes".to_owned(),
         }
     }
 }

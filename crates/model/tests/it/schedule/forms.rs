@@ -1,7 +1,7 @@
 //! Schedules as they are written, read, refused and told.
 
 use ingather_model::job::Definition;
-use ingather_model::job::schedule::Schedule;
+use ingather_model::job::schedule::{Asked, Schedule};
 use serde_json::{Value, json};
 
 use super::naive::{DAY, HOUR, MINUTE};
@@ -25,6 +25,19 @@ fn what_a_rule_does_not_say_follows_from_what_it_says() {
     // A day has to be in both sets: the one Friday the 13th after another.
     let fridays = in_year(json!({"days_of_month": [13], "weekdays": ["friday"]}));
     assert_eq!(fridays, ["2026-02-13", "2026-03-13", "2026-11-13"].map(|day| at(&format!("{day}T00:00Z"))));
+}
+
+#[test]
+fn a_continuous_job_is_begun_by_no_time_and_is_always_open() {
+    let schedule = Schedule::parse(" continuous ", "Europe/Berlin").unwrap();
+    assert_eq!(schedule.to_value(), json!("continuous"));
+    assert_eq!(Schedule::read(&schedule.to_value()).as_ref(), Ok(&schedule));
+    assert_eq!(schedule.describe(), "continuous: whenever its source changes");
+    let calendar = schedule.calendar(&|_| None).unwrap();
+    let asked = Asked { begun: None, at: 0, full_at: 0 };
+    assert!(calendar.is_open(0) && calendar.due(asked, HOUR).is_none());
+    assert_eq!((calendar.next_begin(0), calendar.next_change(asked, 0)), (None, None));
+    assert!(Schedule::parse("continuously", "UTC").is_err());
 }
 
 #[test]

@@ -51,6 +51,7 @@ impl Terms {
             accepts_devices: false,
             rereads: false,
             goes_on: false,
+            is_pass: false,
         }
     }
 }

@@ -1,0 +1,215 @@
+//! The watches of continuous jobs, and which of these jobs are to begin a pass (decision 0027).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ingather_contract::call::Clock;
+use ingather_contract::repository::{Told, Watch, Watching};
+use ingather_model::ids::JobId;
+use ingather_model::job::passes::{Around, Passes};
+use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::limits;
+use ingather_store::jobs::Job;
+use ingather_store::queue;
+use ingather_store::runs::Run;
+
+use super::Process;
+use crate::engine::Engine;
+use crate::error::Result;
+use ingather_store::turns::lock;
+
+/// The continuous jobs of a process, each with its watch.
+pub struct Watches {
+    watching: Watching,
+    jobs: BTreeMap<JobId, Watched>,
+}
+
+/// One job.
+struct Watched {
+    /// Of its definition when the watch was opened: another one may watch other folders.
+    revision: i64,
+    watch: Option<Box<dyn Watch>>,
+    /// Why not all of it is watched.
+    unwatched: Option<String>,
+    passes: Passes,
+    /// Number of its last run when a pass was begun.
+    run: i64,
+    /// When its last pass began, and when a document falls due after that which waits for another attempt, by the clock that may be put back.
+    begun: i64,
+    retry: Option<i64>,
+}
+
+/// What is to be done about continuous jobs now.
+#[derive(Debug, Default)]
+pub struct Due {
+    /// Jobs whose pass begins now; each is told to [`Watches::begin`] before.
+    pub begins: Vec<Job>,
+    /// When to look again if no watch tells anything before, milliseconds since 1970 UTC.
+    pub again: Option<i64>,
+    /// Jobs that are listed at intervals, with the sentence that says why.
+    pub unwatched: Vec<(JobId, String)>,
+}
+
+impl Watches {
+    /// None yet. `wake` is called, by threads of connectors, when [`Watches::look`] is to be asked; a watch ends that would need more than so
+    /// many folders.
+    pub fn new(wake: Arc<dyn Fn() + Send + Sync>, folders_max: usize) -> Watches {
+        Watches { watching: Watching { wake, folders_max }, jobs: BTreeMap::new() }
+    }
+
+    /// Asks the watches of these jobs, which are all that are continuous; opens those that are missing, and ends those of other jobs. `last`
+    /// is the last run of each.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn look(
+        &mut self,
+        jobs: Vec<(Job, Option<Run>)>,
+        engine: &dyn Fn(&Job) -> Engine,
+        process: &Process,
+        clock: &dyn Clock,
+    ) -> Result<Due> {
+        let revision = |id: &JobId| jobs.iter().find(|(job, _)| job.id == *id).map(|(job, _)| job.revision);
+        self.jobs.retain(|id, watched| revision(id) == Some(watched.revision));
+        let mut due = Due::default();
+        for (job, last) in jobs {
+            let watched = self.jobs.entry(job.id).or_insert_with(|| Watched::new(&job));
+            if watched.watch.is_none() && watched.unwatched.is_none() {
+                watched.open(&engine(&job), &job, &self.watching);
+            }
+            let (now, steady) = (clock.now(), clock.steady());
+            let is_busy = process.works_on(job.id);
+            if watched.passes.is_under_way() && !is_busy {
+                watched.end(steady, last.as_ref());
+                // Not after now: what has fallen due since it began, it had no time for.
+                let begun = watched.begun;
+                watched.retry = engine(&job).reader.read(|sql| queue::next_due(sql, job.id, begun))?;
+            }
+            watched.listen(steady);
+            if let Some(why) = &watched.unwatched {
+                let minutes = limits::PASS_UNWATCHED_MS / 60_000;
+                let sentence = format!("is listed every {minutes} minutes instead of being watched: {why}");
+                due.unwatched.push((job.id, sentence));
+            }
+            // What was interrupted is begun again by the scheduler, or rests until a person begins it.
+            if is_busy || job.paused || job.state != State::Resting {
+                continue;
+            }
+            match watched.next(now, steady) {
+                Some(next) if next <= steady => due.begins.push(job),
+                Some(next) => {
+                    let at = now.saturating_add(next - steady);
+                    due.again = Some(due.again.map_or(at, |again| again.min(at)));
+                }
+                None => {}
+            }
+        }
+        process.note_unwatched(&due.unwatched);
+        Ok(due)
+    }
+
+    /// A pass of this job is about to begin: what its watch has told until now is taken by it.
+    pub fn begin(&mut self, job: &Job, engine: &dyn Fn(&Job) -> Engine, clock: &dyn Clock) {
+        let Some(watched) = self.jobs.get_mut(&job.id) else { return };
+        let steady = clock.steady();
+        watched.take(steady);
+        (watched.run, watched.begun) = (job.run, clock.now());
+        watched.passes.begin(steady, watched.grain_ms());
+        if watched.watch.is_none() {
+            // What ended it may be over. Whatever it misses until it stands is called lost.
+            watched.open(&engine(job), job, &self.watching);
+        }
+    }
+
+    /// That pass could not begin.
+    pub fn refused(&mut self, job: JobId, clock: &dyn Clock) {
+        if let Some(watched) = self.jobs.get_mut(&job) {
+            watched.passes.end(clock.steady(), false);
+        }
+    }
+}
+
+impl Watched {
+    fn new(job: &Job) -> Watched {
+        Watched {
+            revision: job.revision,
+            watch: None,
+            unwatched: None,
+            passes: Passes::default(),
+            run: job.run,
+            begun: 0,
+            retry: None,
+        }
+    }
+
+    fn open(&mut self, engine: &Engine, job: &Job, watching: &Watching) {
+        let opened = engine.repository(job).map_err(|error| error.to_string()).and_then(|repository| {
+            let none = || "its source tells nobody of changes".to_owned();
+            repository.watch(&engine.call(), watching.clone()).ok_or_else(none)
+        });
+        match opened {
+            Ok(watch) => self.watch = Some(watch),
+            Err(why) => self.give_up(why, engine.clock.steady()),
+        }
+    }
+
+    /// It cannot be watched. The first time, something may have happened since it was.
+    fn give_up(&mut self, why: String, steady: i64) {
+        self.watch = None;
+        if self.unwatched.replace(why).is_none() {
+            self.passes.hear(steady, steady);
+        }
+    }
+
+    /// Asks the watch, unless a pass is due already: it tells more by then.
+    fn listen(&mut self, steady: i64) {
+        if !self.passes.is_under_way() && !self.passes.has_heard() {
+            self.take(steady);
+        }
+    }
+
+    fn take(&mut self, steady: i64) {
+        let Some(watch) = &mut self.watch else { return };
+        match watch.told() {
+            Told::Nothing => {}
+            Told::Changed { since, until, .. } => self.passes.hear(since, until),
+            Told::Lost(_) => {
+                // From here on it tells.
+                self.unwatched = None;
+                self.passes.hear(steady, steady);
+            }
+            Told::Ended(reason) => self.give_up(reason.message, steady),
+        }
+    }
+
+    /// The pass that was begun is over, or was never on record.
+    fn end(&mut self, steady: i64, last: Option<&Run>) {
+        let is_done = |run: &Run| run.number > self.run && run.outcome == Some(RunOutcome::Done);
+        self.passes.end(steady, last.is_some_and(is_done));
+    }
+
+    fn grain_ms(&self) -> i64 {
+        self.watch.as_ref().map_or(0, |watch| watch.grain_ms())
+    }
+
+    fn next(&self, now: i64, steady: i64) -> Option<i64> {
+        self.passes.next(Around {
+            grain_ms: self.grain_ms(),
+            is_watched: self.unwatched.is_none(),
+            retry: self.retry.map(|retry| steady.saturating_add(retry - now)),
+        })
+    }
+}
+
+impl Process {
+    /// Takes note of which continuous jobs are not watched.
+    fn note_unwatched(&self, jobs: &[(JobId, String)]) {
+        *lock(&self.unwatched) = jobs.iter().cloned().collect();
+    }
+
+    /// Why a continuous job is listed at intervals, where it is, as a sentence about it.
+    pub fn unwatched(&self, job: JobId) -> Option<String> {
+        lock(&self.unwatched).get(&job).cloned()
+    }
+}

@@ -1,0 +1,58 @@
+//! Continuous jobs of a service: passes that begin whenever a watch tells of changes.
+
+use std::sync::Arc;
+
+use ingather_engine::{Engine, Watches};
+use ingather_model::ids::JobId;
+use ingather_model::limits;
+use ingather_store::jobs::Job;
+use ingather_store::runs::Run;
+
+use super::start;
+use crate::context::{Context, journals};
+use crate::problem::Result;
+
+/// Begins passes; see [`Continuous::look`].
+pub(super) struct Continuous {
+    watches: Watches,
+}
+
+/// What is told of a look.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// When to ask again, milliseconds since 1970 UTC.
+    pub(super) again: Option<i64>,
+    /// Sentences about jobs, for the log.
+    pub(super) told: Vec<(JobId, String)>,
+}
+
+impl Continuous {
+    pub(super) fn new(wake: Arc<dyn Fn() + Send + Sync>, folders_max: usize) -> Continuous {
+        Continuous { watches: Watches::new(wake, folders_max) }
+    }
+
+    /// Begins the passes that are due.
+    pub(super) fn look(&mut self, context: &Context<'_>, jobs: Vec<(Job, Option<Run>)>) -> Result<Looked> {
+        let reader = context.existing()?;
+        let engine =
+            |job: &Job| -> Engine { context.engine(reader.clone(), None, &journals(&job.definition)) };
+        let (process, clock) = (context.host.process(), &*context.clock);
+        let names: Vec<(JobId, String)> = jobs.iter().map(|(job, _)| (job.id, job.name.clone())).collect();
+        let due = self.watches.look(jobs, &engine, &process, clock)?;
+        let mut looked = Looked { again: due.again, told: Vec::new() };
+        for job in due.begins {
+            self.watches.begin(&job, &engine, clock);
+            if let Err(problem) = start::begin_pass(context, &job) {
+                self.watches.refused(job.id, clock);
+                let retry = context.now().saturating_add(limits::PASS_RETRY_MS);
+                looked.again = Some(looked.again.map_or(retry, |again| again.min(retry)));
+                looked.told.push((job.id, format!("pass of job {}: cannot begin: {problem}", job.name)));
+            }
+        }
+        let name =
+            |id: JobId| names.iter().find(|(other, _)| *other == id).map_or("", |(_, name)| name.as_str());
+        let told = due.unwatched.into_iter().map(|(id, why)| (id, format!("job {} {why}", name(id))));
+        looked.told.extend(told);
+        Ok(looked)
+    }
+}

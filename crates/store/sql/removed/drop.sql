@@ -1,0 +1,2 @@
+-- Forgets what passes of a job removed before a minute.
+DELETE FROM removed WHERE job = $1 AND minute < $2
