@@ -24,5 +24,5 @@ mod visit;
 
 pub use engine::{Engine, Mode, Options, Report};
 pub use error::{EngineCode, EngineError, Refusal};
-pub use process::{Aborted, Announced, KeptLease, Met, Process};
+pub use process::{Aborted, Announced, Glance, KeptLease, Met, Process};
 pub use visit::contained::catches_panics_here;

@@ -13,7 +13,7 @@ use ingather_contract::call::Cancel;
 use ingather_model::ids::JobId;
 
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
-pub use self::under_way::{Aborted, Met};
+pub use self::under_way::{Aborted, Glance, Met};
 use self::under_way::{UnderWay, Work};
 use self::visitors::Visitors;
 use crate::containers::pool::ContainerPool;
@@ -90,6 +90,11 @@ impl Process {
     /// Whether anything that writes is announced or under way for a job.
     pub fn works_on(&self, job: JobId) -> bool {
         self.under_way.works_on(job)
+    }
+
+    /// What is under way for a job just now.
+    pub fn glance(&self, job: JobId) -> Glance {
+        self.under_way.glance(job)
     }
 
     /// Says that the window of a job's schedule is closed, or open again; whether a run of it hears of that. It rests meanwhile as one

@@ -11,6 +11,7 @@ mod runs;
 mod same;
 mod schedules;
 mod socket;
+mod status;
 mod writer;
 
 use std::io::{BufRead, BufReader, Read};
