@@ -204,6 +204,16 @@ impl Dispatcher {
         drop(self.state.wait_while(self.lock(), |state| state.claims > 0));
     }
 
+    /// Whether documents are in hands: of workers, or of outputs that have not confirmed them.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.lock().claims > 0
+    }
+
+    /// Whether the lister may name more.
+    pub(crate) fn lists(&self) -> bool {
+        !self.lock().listing_done
+    }
+
     /// Pauses the run, or lets it go on.
     pub(crate) fn pause(&self, paused: bool) {
         self.lock().paused = paused && !failpoint(Failpoint::ClaimedWhilePaused);

@@ -91,7 +91,7 @@ pub struct Options {
     pub accepts_devices: bool,
     /// Every document is read again, also where nothing tells of a change.
     pub rereads: bool,
-    /// Another run goes on with it by itself where everything was asked to stop, and it not alone: as a service ends.
+    /// Another run goes on with it by itself where everything, and not it alone, was asked to stop.
     pub goes_on: bool,
     /// It is one pass of a continuous job: it waits for no other attempt, and the guard counts with the passes before it.
     pub is_pass: bool,
@@ -481,11 +481,11 @@ impl Engine {
             run.wait_while_paused();
         }
         let now = self.clock.now();
-        let counts = *lock(&run.counts);
-        let counts = serde_json::to_string(&counts).unwrap_or_default();
+        let counts = serde_json::to_string(&*lock(&run.counts)).unwrap_or_default();
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
-            if !jobs::sweep(sql, run.job.id, run.number)? {
+            // Also at its end: else nothing would go on with it.
+            if outcome == RunOutcome::Stopped || !jobs::sweep(sql, run.job.id, run.number)? {
                 jobs::stop(sql, run.job.id, run.number)?;
             }
             jobs::rest(sql, run.job.id, run.number, error, goes_on && outcome == RunOutcome::Stopped)?;

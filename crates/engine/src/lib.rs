@@ -25,5 +25,5 @@ mod visit;
 pub use engine::{Engine, Mode, Options, Report};
 pub use error::{EngineCode, EngineError, Refusal};
 pub use process::watches::{Due, Watches};
-pub use process::{Aborted, Announced, KeptLease, Met, Process};
+pub use process::{Aborted, Announced, Glance, KeptLease, Met, Process};
 pub use visit::contained::catches_panics_here;

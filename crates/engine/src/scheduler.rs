@@ -117,17 +117,8 @@ impl Scheduler {
             // A person has asked for it, whatever the schedule says.
             look.begins.push((job, kind));
         } else if job.state != State::Resting {
-            let interrupted = |run: &Run| matches!(run.outcome, None | Some(RunOutcome::Interrupted));
-            if last.len() == limits::INTERRUPTIONS_MAX && last.iter().all(interrupted) {
-                let name = &job.name;
-                look.problems.push((
-                    job.id,
-                    format!(
-                        "job {name} was interrupted {} times in a row, and is not begun again; look at the log for what ended \
-                         the program, then `ingather job start {name}`",
-                        last.len()
-                    ),
-                ));
+            if let Some(problem) = interrupted_too_often(&job.name, last) {
+                look.problems.push((job.id, format!("job {}: {problem}", job.name)));
             } else if is_open {
                 // What goes on does so as a full run where one is due by now.
                 let due = calendar.and_then(|calendar| calendar.due(asked, now)).map(|window| window.kind);
@@ -153,4 +144,19 @@ impl Scheduler {
         self.known.insert(job.id, Known { revision: job.revision, read_at: now, calendar: calendar.clone() });
         calendar.map(Some)
     }
+}
+
+/// Why a run of a job does not go on by itself, where it was interrupted as often in a row as it may be; `last`: its last runs, the newest
+/// first.
+pub fn interrupted_too_often(name: &str, last: &[Run]) -> Option<String> {
+    let interrupted = |run: &&Run| matches!(run.outcome, None | Some(RunOutcome::Interrupted));
+    let times = last.iter().take_while(interrupted).count();
+    (times >= limits::INTERRUPTIONS_MAX).then(|| {
+        format!(
+            "its run was interrupted {} times in a row, and does not go on by itself; look at the log for what ended the program, then \
+             `ingather job start {name}`. Which documents were under way is not on record: `ingather document list {name} --state waiting` \
+             has those that were not done",
+            limits::INTERRUPTIONS_MAX
+        )
+    })
 }

@@ -70,6 +70,7 @@ problems! {
     Source = "source", 422, USAGE, "The source cannot be looked at.", "Mount it, or check its path and rights.";
     Deleting = "deleting", 409, USAGE, "The job is being deleted.", "Let `ingather job delete` come to its end.";
     Paused = "paused", 409, USAGE, "The job is paused.", "Let `ingather job resume` end the pause.";
+    NotPaused = "not_paused", 409, USAGE, "The job is not paused.", "Begin a run with `ingather job start`, where one is wanted.";
     NothingHeld = "nothing_held", 412, USAGE, "The run is not the last one, or holds nothing.", "Look at `ingather job held` again.";
     Outdated = "outdated", 412, USAGE, "What it goes by has changed since it was looked at.", "Look again, then ask again.";
     ReadOnly = "read_only", 409, USAGE, "The inventory is open for reading only.", "Ask a process that may write.";
@@ -304,6 +305,7 @@ mod tests {
         Code::TooLarge,
         Code::Unauthenticated,
         Code::Forbidden,
+        Code::NotPaused,
         Code::NoSuchApiKey,
         Code::ApiKeyExists,
         Code::NoSuchUser,

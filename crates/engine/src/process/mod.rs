@@ -15,7 +15,7 @@ use ingather_contract::call::Cancel;
 use ingather_model::ids::JobId;
 
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
-pub use self::under_way::{Aborted, Met};
+pub use self::under_way::{Aborted, Glance, Met};
 use self::under_way::{UnderWay, Work};
 use self::visitors::Visitors;
 use crate::containers::pool::ContainerPool;
@@ -100,6 +100,11 @@ impl Process {
     /// The name of each output that is open, and how many changes wait for it.
     pub fn queued(&self) -> Vec<(String, usize)> {
         self.outputs.queued()
+    }
+
+    /// What is under way for a job just now.
+    pub fn glance(&self, job: JobId) -> Glance {
+        self.under_way.glance(job)
     }
 
     /// Says that the window of a job's schedule is closed, or open again; whether a run of it hears of that. It rests meanwhile as one

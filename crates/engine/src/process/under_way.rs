@@ -49,6 +49,21 @@ enum Kind {
     Announced,
 }
 
+/// What is under way for a job at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Glance {
+    /// Something that writes is announced or under way.
+    pub works: bool,
+    /// The window of the schedule that its run heeds is closed.
+    pub window_closed: bool,
+    /// Its listing goes on.
+    pub lists: bool,
+    /// Documents are in hands.
+    pub busy: bool,
+    /// It was asked to stop.
+    pub stops: bool,
+}
+
 /// What a restart has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Met {
@@ -189,6 +204,28 @@ impl UnderWay {
         };
         // Not while the list is locked: the last use of a run may end here.
         works.iter().filter(tell).count() > 0
+    }
+
+    /// What is under way for a job just now.
+    pub(crate) fn glance(&self, job: JobId) -> Glance {
+        let works: Vec<Arc<State>> = lock(&self.works)
+            .iter()
+            .filter(|work| work.job == job && work.kind != Kind::Reads)
+            .cloned()
+            .collect();
+        let mut glance = Glance { works: !works.is_empty(), ..Glance::default() };
+        for work in works {
+            // Not while the list is locked: the last use of a run may end here.
+            let (closed, run) = {
+                let pause = lock(&work.pause);
+                (pause.closed, pause.run.upgrade())
+            };
+            glance.window_closed |= closed;
+            glance.stops |= work.cancel.cancelled();
+            glance.lists |= run.as_ref().is_some_and(|run| run.dispatcher.lists());
+            glance.busy |= run.as_ref().is_some_and(|run| run.dispatcher.is_busy());
+        }
+        glance
     }
 
     /// Whether anything that writes is announced or under way for a job.

@@ -188,7 +188,7 @@ fn what_was_interrupted_goes_on_and_rests_after_three_times() {
         let told = look(&world, scheduler);
         assert!(told.begins.is_empty());
         assert!(
-            matches!(&told.problems[..], [(_, problem)] if problem.starts_with("job docs was interrupted 3 times in a row")),
+            matches!(&told.problems[..], [(_, problem)] if problem.starts_with("job docs: its run was interrupted 3 times in a row")),
             "{:?}",
             told.problems
         );

@@ -1,13 +1,13 @@
 //! What answers about jobs look like; the test of the table reads them.
 
 /// Of `jobs.list`.
-pub(super) const LIST: &str = r#"{"jobs": [{"job": "share", "state": "resting", "documents": 1200, "root": "/srv/share",
+pub(super) const LIST: &str = r#"{"jobs": [{"job": "share", "state": "resting", "hold": "no run was asked for, and it has no schedule; start it", "manifold_state": "INACTIVE", "documents": 1200, "root": "/srv/share",
     "outputs": ["index"], "keep": "nothing", "definition": {"name": "share", "repository": "files",
     "source": {"root": "/srv/share"}, "stages": [{"transform": "text", "settings": {}}], "outputs": ["index"],
     "delete_guard": "off", "compare_content": true}, "error": null, "run": null}], "begun": true, "works": false, "next": "0a1b2c3d7368617265"}"#;
 
 /// Of `jobs.show`.
-pub(super) const SHOWN: &str = r#"{"job": "share", "state": "resting", "documents": 1200, "root": "/srv/share",
+pub(super) const SHOWN: &str = r#"{"job": "share", "state": "resting", "hold": "no run was asked for, and it has no schedule; start it", "manifold_state": "INACTIVE", "documents": 1200, "root": "/srv/share",
     "outputs": ["index"], "keep": "extracted", "definition": {"name": "share", "repository": "files",
     "source": {"root": "/srv/share", "exclude": ["drafts"]}, "stages": [{"transform": "text", "settings": {}}],
     "outputs": ["index"], "delete_guard": {"limits": {"percent": 10, "documents": 20}}, "compare_content": false},

@@ -14,6 +14,7 @@ mod resend;
 mod restart;
 pub mod schedule;
 mod start;
+mod status;
 pub mod sync;
 
 pub use by_schedule::BySchedule;
@@ -32,6 +33,7 @@ pub use removal::{
 use ingather_model::job::{Definition, Keep, RunKind};
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
+use ingather_model::lifecycle::projection::ManifoldJobState;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_store::jobs::Job as Stored;
@@ -160,6 +162,13 @@ pub struct Job {
     /// Where it is in its life.
     #[schemars(schema_with = "schema::state")]
     pub state: State,
+    /// Why it does not work now, and what to do, in a sentence; none: it works, or is about to.
+    #[serde(default)]
+    pub hold: Option<String>,
+    /// Its state by the names of ManifoldCF, as far as whoever was asked can tell.
+    #[serde(default)]
+    #[schemars(schema_with = "schema::manifold_state")]
+    pub manifold_state: Option<ManifoldJobState>,
     /// Documents in its inventory.
     pub documents: u64,
     /// Canonical root of its source.
@@ -359,20 +368,25 @@ fn job(context: &Context<'_>, reader: &Reader, stored: Stored) -> Result<Job> {
     let begun = last.first().map(|run| run.started_at);
     let unwatched = context.host.process().unwatched(stored.id);
     let told = |schedule| ToldSchedule { unwatched, ..ToldSchedule::of(schedule, begun, context.now()) };
+    let schedule = stored.definition.schedule.as_ref().map(told);
+    let run = last.into_iter().next().map(Run::from);
+    let status = status::of(context, reader, &stored, run.as_ref(), schedule.as_ref())?;
     Ok(Job {
+        hold: status.hold,
+        manifold_state: status.manifold,
         job: stored.name,
         state: stored.state,
         documents,
         root: stored.root,
         outputs: stored.definition.outputs.clone(),
         keep: stored.definition.keep.into(),
-        schedule: stored.definition.schedule.as_ref().map(told),
+        schedule,
         paused: stored.paused,
         restart: stored.restart,
         rereads: stored.rereads > 0,
         definition: secrets::hidden_in(&context.registry, stored.connector.as_deref(), stored.definition),
         error: stored.error,
-        run: last.into_iter().next().map(Run::from),
+        run,
     })
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::named;
 use crate::context::{Caller, Context};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
-use crate::problem::{Code, Result};
+use crate::problem::{Code, Problem, Result};
 
 /// Pauses a job.
 pub static PAUSE: Answering<PauseJob, Paused> = Answering {
@@ -39,7 +39,7 @@ pub static RESUME: Answering<ResumeJob, Paused> = Answering {
         rest: Rest::At(Verb::Post, "/jobs/{job}/resume"),
         words: Words::Are("job resume"),
         tool: false,
-        problems: &[Code::NoSuchJob],
+        problems: &[Code::NoSuchJob, Code::NotPaused],
     },
     run: resume,
 };
@@ -52,7 +52,7 @@ pub struct PauseJob {
     pub job: String,
 }
 
-/// Asks to end the pause of a job; one that is not paused stays so.
+/// Asks to end the pause of a job.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeJob {
@@ -82,6 +82,13 @@ fn resume(context: &Context<'_>, _: &Caller<'_>, request: ResumeJob) -> Result<P
 fn set(context: &Context<'_>, job: &str, paused: bool) -> Result<Paused> {
     let reader = context.existing()?;
     let job = named(&reader, job)?;
+    if !paused && !job.paused {
+        let name = &job.name;
+        let sentence = format!(
+            "job {name} is not paused; `ingather job show {name}` says why nothing happens, `ingather job start {name}` begins a run"
+        );
+        return Err(Problem::new(Code::NotPaused, sentence));
+    }
     let writing = context.host.write_beside(if paused { "job pause" } else { "job resume" })?;
     let heard = context.engine(reader, Some(&writing), &[]).pause(job.id, paused)?;
     Ok(Paused { job: job.name, paused, heard })

@@ -4,6 +4,7 @@ use ingather_model::job::RunKind;
 use ingather_model::job::schedule::Start;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome, VisitReason};
+use ingather_model::lifecycle::projection::ManifoldJobState;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -20,6 +21,11 @@ fn words_or_none(words: &[&str]) -> Schema {
 /// Where a job is in its life.
 pub(crate) fn state(_: &mut SchemaGenerator) -> Schema {
     words(State::WORDS)
+}
+
+/// What ManifoldCF calls the state of a job.
+pub(crate) fn manifold_state(_: &mut SchemaGenerator) -> Schema {
+    words_or_none(ManifoldJobState::WORDS)
 }
 
 /// How a run looks at its source.

@@ -2,6 +2,7 @@
 
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps;
+use ingather_engine::scheduler::interrupted_too_often;
 use ingather_model::job::ContentBy;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
@@ -22,6 +23,8 @@ use crate::problem::Result;
 const RUNS_MAX: usize = 1_000;
 /// A job whose documents wait for longer since its last run is overdue, milliseconds.
 const OVERDUE_MS: i64 = 86_400_000;
+/// How a service names what it does, at the end of what the lock says of it.
+const SERVICE: &str = "ingather serve";
 /// Scopes that are named.
 const BLIND_MAX: usize = 3;
 
@@ -78,12 +81,37 @@ pub(super) fn of_job(
 /// How the last runs of a job ended, and what they left to people. `holder` is who may be at work on it, in words.
 pub(super) fn of_runs(reader: &Reader, job: &Job, holder: Option<&str>, now: i64) -> Result<Vec<Look>> {
     let last = reader.read(|sql| runs::list(sql, job.id, RUNS_MAX))?;
-    let mut looks = vec![last_run(job, &last, holder)];
+    let mut looks = held_back(job, &last);
+    looks.push(last_run(job, &last, holder));
     if let Some(run) = last.first() {
-        looks.extend(what_waits_for_people(reader, job, run, now)?);
+        looks.extend(what_waits_for_people(reader, job, run, holder, now)?);
     }
     looks.push(sent_again(reader, job, holder)?);
     Ok(looks)
+}
+
+/// How a person begins a run: a service writes alone as long as it works on the data directory.
+fn run_again(job: &Job, holder: Option<&str>) -> String {
+    match holder.is_some_and(|holder| holder.ends_with(SERVICE)) {
+        true => format!("`ingather job start {} --server ADDRESS`", job.name),
+        false => format!("`ingather sync` of {}", job.root),
+    }
+}
+
+/// What keeps runs of a job from beginning until a person does something.
+fn held_back(job: &Job, last: &[Run]) -> Vec<Look> {
+    let name = &job.name;
+    let mut looks = Vec::new();
+    if job.paused {
+        let advice = format!("`ingather job resume {name}` ends the pause");
+        looks.push(Look::noted("paused", format!("job {name} is paused: no run of it begins"), advice));
+    }
+    let is_interrupted = job.state != State::Resting && job.restart.is_none();
+    if let Some(sentence) = interrupted_too_often(name, last).filter(|_| is_interrupted) {
+        let advice = format!("begin it with `ingather job start {name}` once that is mended");
+        looks.push(Look::bad("interrupted", format!("job {name}: {sentence}"), advice));
+    }
+    looks
 }
 
 fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
@@ -96,7 +124,7 @@ fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
             time(run.ended_at.unwrap_or(run.started_at))
         )
     });
-    let advice = format!("`ingather sync` of {} goes on; `ingather job show {name}` tells more", job.root);
+    let advice = format!("{} goes on; `ingather job show {name}` tells more", run_again(job, holder));
     let Some(run) = found.first() else {
         return Look::bad("last_run", format!("job {name} never ran"), advice);
     };
@@ -125,7 +153,13 @@ fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
 
 /// What no run can decide or mend: removals that are held, documents that failed, scopes that could not be read, and visits
 /// that are due while nothing works on them.
-fn what_waits_for_people(reader: &Reader, job: &Job, run: &Run, now: i64) -> Result<Vec<Look>> {
+fn what_waits_for_people(
+    reader: &Reader,
+    job: &Job,
+    run: &Run,
+    holder: Option<&str>,
+    now: i64,
+) -> Result<Vec<Look>> {
     let name = &job.name;
     let (failed, overdue, blind) = reader.read(|sql| {
         let failed = queue::count_failures(sql, job.id, FailureKind::Failed)?;
@@ -179,7 +213,7 @@ fn what_waits_for_people(reader: &Reader, job: &Job, run: &Run, now: i64) -> Res
                 are(overdue),
                 time(run.ended_at.unwrap_or(run.started_at))
             ),
-            format!("`ingather sync` of {} goes on with them", job.root),
+            format!("{} goes on with them", run_again(job, holder)),
         ),
     ])
 }
@@ -190,7 +224,7 @@ fn sent_again(reader: &Reader, job: &Job, holder: Option<&str>) -> Result<Look> 
     Ok(match resends_in_words(job, waits) {
         // Whoever writes may be about to send it.
         Some(sentence) if holder.is_none() => {
-            Look::bad("resend", sentence, format!("`ingather sync` of {} sends them", job.root))
+            Look::bad("resend", sentence, format!("{} sends them", run_again(job, holder)))
         }
         _ => Look::good("resend", format!("job {}: nothing has to be sent again by its next run", job.name)),
     })

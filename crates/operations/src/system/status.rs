@@ -127,8 +127,7 @@ fn of_job(context: &Context<'_>, reader: &Reader, job: Job) -> Result<JobStatus>
     let begun = last.first().map(|run| run.started_at);
     let told =
         job.definition.schedule.as_ref().map(|schedule| ToldSchedule::of(schedule, begun, context.now()));
-    let holder = worked.then(|| context.host.holder().unwrap_or_else(|| "another process".to_owned()));
-    let mut looks = of_runs(reader, &job, holder.as_deref(), context.now())?;
+    let mut looks = of_runs(reader, &job, context.host.holder().as_deref(), context.now())?;
     let works = worked || context.works_on(job.id);
     if let Some(problem) = told.as_ref().and_then(|told| told.problem.clone()) {
         let advice = format!("change it with `ingather job define {} --update --schedule …`", job.root);

@@ -98,9 +98,9 @@ fn list(program: &Program<'_>) -> Result<u8> {
 fn state_word(state: State, works: bool) -> &'static str {
     match state {
         State::Resting => "idle",
-        State::Starting if !works => "waiting to go on",
+        State::Starting => "waiting to begin",
         State::Working | State::Sweeping | State::Ending if !works => "stopped",
-        State::Starting | State::Working | State::Sweeping | State::Ending => "running",
+        State::Working | State::Sweeping | State::Ending => "running",
         State::Stopping | State::Deleting | State::Gone => state.as_str(),
     }
 }
@@ -142,6 +142,9 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
         tell_schedule(schedule);
     }
     show::line(&format!("state      {}", state_of(&job, works)));
+    if let Some(hold) = &job.hold {
+        show::line(&format!("           {hold}"));
+    }
     show::line(&format!("documents  {}", show::number(job.documents)));
     if let Some(run) = &job.run {
         let when = show::time(run.started_at);

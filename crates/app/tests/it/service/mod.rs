@@ -14,6 +14,7 @@ mod runs;
 mod same;
 mod schedules;
 mod socket;
+mod status;
 mod tls;
 mod writer;
 

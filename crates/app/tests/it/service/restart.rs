@@ -24,6 +24,7 @@ fn two_people_who_restart_a_run_at_once_have_one_further_run() {
     });
     let shown = service.answer("GET", "/api/v1/jobs/root");
     assert_eq!((&shown["works"], &shown["restart"]), (&json!(true), &json!("minimal")));
+    assert_eq!(shown["manifold_state"], "ABORTINGFORRESTARTSEEDING");
     holder.batch_execute("ROLLBACK").unwrap();
     service.tells("run of job root: stopped: ");
     service.tells("run of job root: begins again");
@@ -55,6 +56,9 @@ fn an_abort_takes_a_restart_back_and_the_end_of_the_service_does_not() {
     let mut holder = hold_amid_run(&sandbox, &service, 2);
     service.answer("POST", "/api/v1/jobs/root/restart");
     assert_eq!(service.answer("POST", "/api/v1/jobs/root/abort")["stopping"], true);
+    let shown = service.answer("GET", "/api/v1/jobs/root");
+    let stops = (json!("ABORTINGSEEDING"), json!("it is being stopped; what is in hands is put down first"));
+    assert_eq!((shown["manifold_state"].clone(), shown["hold"].clone()), stops);
     holder.batch_execute("ROLLBACK").unwrap();
     let shown = at_rest(&service, "root");
     let last = (&shown["state"], &shown["run"]["run"], &shown["run"]["outcome"]);

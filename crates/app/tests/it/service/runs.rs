@@ -135,7 +135,13 @@ fn a_service_that_is_killed_amid_a_run_is_followed_by_one_that_goes_on() {
             // What it has left behind, lock, socket and an open run, is in nobody's way.
             service = Service::with(&sandbox, key, &[]);
         }
-        service.tells("job root was interrupted 3 times in a row, and is not begun again");
+        service.tells("job root: its run was interrupted 3 times in a row, and does not go on by itself");
+        let hold = service.answer("GET", "/api/v1/jobs/root")["hold"].clone();
+        let hold = hold.as_str().unwrap_or_default();
+        assert!(hold.contains("3 times in a row") && hold.contains("is not on record"), "{hold}");
+        let doctor = sandbox.run(&["doctor", "--json"]);
+        let told = doctor.json().into_iter().find(|look| look["check"] == "interrupted").unwrap();
+        assert!(told["advice"].as_str().unwrap().contains("`ingather job start root`"), "{told}");
         service.ask("POST", "/api/v1/jobs/root/start").is(200);
         let shown = at_rest(&service, "root");
         assert_eq!(

@@ -1,0 +1,172 @@
+//! How a job stands: why nothing happens when nothing happens, and what ManifoldCF calls its state.
+
+use ingather_engine::Glance;
+use ingather_engine::scheduler::interrupted_too_often;
+use ingather_model::blocked::{BlockedReason, JobEnvironment, may_work};
+use ingather_model::job::RunKind;
+use ingather_model::lifecycle::facts::JobFacts;
+use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::GuardState;
+use ingather_model::lifecycle::projection::{ManifoldJobState, manifold_job_state};
+use ingather_model::limits;
+use ingather_model::run_counts::counted;
+use ingather_store::connections::{self, Role};
+use ingather_store::jobs::Job as Stored;
+use ingather_store::{Reader, runs};
+
+use super::{Run, ToldSchedule, schedule};
+use crate::context::Context;
+use crate::in_words::{are, time};
+use crate::problem::Result;
+
+/// How a job stands.
+pub(super) struct JobStatus {
+    /// Why it does not work now, and what to do; none: it works, or is about to.
+    pub(super) hold: Option<String>,
+    /// Its state by ManifoldCF's names, as far as whoever looks can tell.
+    pub(super) manifold: Option<ManifoldJobState>,
+}
+
+/// How a job stands that had this run last.
+pub(super) fn of(
+    context: &Context<'_>,
+    reader: &Reader,
+    job: &Stored,
+    last: Option<&Run>,
+    told: Option<&ToldSchedule>,
+) -> Result<JobStatus> {
+    let is_service = context.host.background().is_some();
+    let glance = if is_service { context.host.process().glance(job.id) } else { Glance::default() };
+    // Elsewhere a run that is on record is taken for one that works while somebody may work on it.
+    let is_open = !matches!(job.state, State::Resting | State::Starting);
+    let works = glance.works || (!is_service && is_open && context.may_work());
+    let missing = missing(context, reader, job)?;
+    let facts = facts(context, job, last, glance, works, &missing);
+    let status = |hold: Option<String>| JobStatus { hold, manifold: manifold_job_state(&facts) };
+    if let (State::Resting, Some(run)) = (job.state, last)
+        && !job.paused
+        && !works
+        && run.guard == Some(GuardState::Held)
+    {
+        let (held, name) = (run.counts.held, &job.name);
+        return Ok(status(Some(format!(
+            "{} {} held and wait for a person; `ingather job held {name}` lists them, `ingather job confirm {name} --run {}` carries \
+             them out",
+            counted(held, "removal"),
+            are(held),
+            run.run
+        ))));
+    }
+    let environment = JobEnvironment {
+        now: context.now(),
+        opens_at: closed(job, context.now()).flatten(),
+        starts_at: told.and_then(|told| told.next.first().copied()),
+        missing: &missing.names,
+        store_held_by: None,
+    };
+    let is_idle = matches!(job.state, State::Resting) && !works;
+    let found = match may_work(&facts, &environment) {
+        // A run that is announced is not on record yet.
+        Err(BlockedReason::Resting { .. }) if works || job.restart.is_some() => Ok(()),
+        other => other,
+    };
+    let hold = match found {
+        Err(BlockedReason::Resting { .. }) if told.is_some_and(|told| told.problem.is_some()) => {
+            told.and_then(|told| told.problem.clone())
+        }
+        Err(BlockedReason::Resting { .. }) if told.is_some_and(|told| told.continuous) => {
+            Some(match is_service {
+                true => "nothing has changed since it looked last; a change begins the next look".to_owned(),
+                false => "`ingather serve` follows the changes of its source".to_owned(),
+            })
+        }
+        Err(BlockedReason::Resting { starts_at: None }) if told.is_some() => {
+            Some("no run was asked for, and its schedule begins no more; change it to go on".to_owned())
+        }
+        Err(reason) => Some(reason.sentence(&time)),
+        Ok(()) if works || is_idle => None,
+        Ok(()) => goes_on(context, reader, job)?,
+    };
+    Ok(status(hold))
+}
+
+/// Why a run that was interrupted or put down does not go on: too often, or because nobody is there who has it do so.
+fn goes_on(context: &Context<'_>, reader: &Reader, job: &Stored) -> Result<Option<String>> {
+    let name = &job.name;
+    if job.state == State::Deleting {
+        return Ok(Some(format!("it is being deleted; `ingather job delete {name}` goes on with it")));
+    }
+    let last = reader.read(|sql| runs::list(sql, job.id, limits::INTERRUPTIONS_MAX))?;
+    if let Some(sentence) = interrupted_too_often(name, &last).filter(|_| job.restart.is_none()) {
+        return Ok(Some(sentence));
+    }
+    let is_there = context.host.background().is_some() || context.may_work();
+    Ok((!is_there).then(|| {
+        format!("nobody works on it; `ingather serve` goes on with it, or `ingather job start {name}`")
+    }))
+}
+
+fn facts(
+    context: &Context<'_>,
+    job: &Stored,
+    last: Option<&Run>,
+    glance: Glance,
+    works: bool,
+    missing: &Missing,
+) -> JobFacts {
+    let is_closed = match (works, job.state) {
+        (true, _) => glance.window_closed,
+        (false, State::Resting | State::Deleting) => false,
+        (false, _) => job.restart.is_none() && closed(job, context.now()).is_some(),
+    };
+    // The store hears of a stop when all is put down.
+    let state = match job.state {
+        State::Working | State::Sweeping if glance.stops => State::Stopping,
+        state => state,
+    };
+    JobFacts {
+        taken: job.state == State::Deleting && works,
+        prepared: job.state == State::Deleting,
+        seeding: glance.lists && matches!(state, State::Working | State::Stopping),
+        draining: glance.busy,
+        paused: job.paused,
+        window_open: !is_closed,
+        repository_missing: missing.repository,
+        output_missing: missing.output,
+        restart: job.restart.is_some(),
+        minimal: last.is_some_and(|run| run.kind == RunKind::Minimal),
+        ..JobFacts::new(state)
+    }
+}
+
+/// When the window of the schedule opens that is closed now, if ever; none: it is open, or there is none.
+fn closed(job: &Stored, now: i64) -> Option<Option<i64>> {
+    let calendar = schedule::calendar(job.definition.schedule.as_ref()?).ok()?;
+    (!calendar.is_open(now)).then(|| calendar.next_begin(now))
+}
+
+/// What this program has no connector for.
+struct Missing {
+    repository: bool,
+    output: bool,
+    names: Vec<String>,
+}
+
+fn missing(context: &Context<'_>, reader: &Reader, job: &Stored) -> Result<Missing> {
+    let mut missing = Missing { repository: false, output: false, names: Vec::new() };
+    if let Some(connector) = job.connector.as_ref().filter(|name| context.registry.repository(name).is_none())
+    {
+        missing.repository = true;
+        missing.names.push(connector.clone());
+    }
+    for name in &job.definition.outputs {
+        let connection = reader.read(|sql| connections::find(sql, Role::Output, name))?;
+        if let Some(kind) =
+            connection.map(|found| found.kind).filter(|kind| context.registry.output(kind).is_none())
+        {
+            missing.output = true;
+            missing.names.push(kind);
+        }
+    }
+    Ok(missing)
+}
