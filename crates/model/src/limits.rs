@@ -382,6 +382,16 @@ pub const HTTP_CONNECTIONS_MAX: usize = 192;
 pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
+/// Streams of events that a service has open at once: each holds a connection for as long as its client wants.
+pub const STREAMS_MAX: usize = 32;
+/// Events that are kept for clients that come back: a day of a service with thirty runs an hour, in less than 1 MB.
+pub const STREAM_EVENTS_KEPT: usize = 1_000;
+/// Time between two looks at the progress of runs for a stream, milliseconds.
+pub const STREAM_PROGRESS_MS: u64 = 1_000;
+/// So many of these looks without anything to tell, then a client is told that the service is there.
+pub const STREAM_QUIET_MAX: u32 = 15;
+/// Characters of the error of a run that a stream tells; the job has all of it.
+pub const STREAM_ERROR_MAX: usize = 500;
 /// Bytes of a file with certificates or a key: the roots of a whole system take a quarter of it.
 pub const TLS_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Jobs that have figures of their own among the metrics of a service; those of all others are added up. Each costs a monitoring system 14

@@ -21,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::metrics::{self, CountedAs, Metrics};
 use crate::problems::{self, json_response};
 use crate::request;
+use crate::stream::Streams;
 
 /// How a connection came, as far as it tells who is at its other end.
 #[derive(Clone, Copy, Debug)]
@@ -41,12 +42,14 @@ pub(crate) struct Answers {
     /// Whoever watches the service is answered when it has no room for anybody else, one at a time.
     probes: Arc<Semaphore>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) streams: Arc<Streams>,
     /// Everybody on this machine may see the metrics.
     pub(crate) open_metrics: bool,
 }
 
 /// Who asks, as they say.
-struct Asking {
+#[derive(Clone)]
+pub(crate) struct Asking {
     key: Option<String>,
     peer: Peer,
 }
@@ -56,7 +59,7 @@ impl Asking {
     ///
     /// # Errors
     /// `Unauthenticated` when it names nobody.
-    fn of(head: &Parts) -> Result<Asking> {
+    pub(crate) fn of(head: &Parts) -> Result<Asking> {
         let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::Network { here: false });
         let key = presented(&head.headers)?;
         if key.is_none() && matches!(peer, Peer::Network { .. }) {
@@ -74,16 +77,27 @@ impl Asking {
             (None, Peer::Network { .. }) => Err(Problem::unable("a request came from nowhere; report this")),
         }
     }
+
+    /// Refuses whoever is no operator.
+    fn refuse_others(&self, context: &Context<'_>) -> Result<()> {
+        let asker = self.asker(context)?;
+        let caller = Caller { roles: &asker.roles, identity: &|| Ok(Identity::anonymous()) };
+        caller.needs(Role::Operator, "whoever watches the service")
+    }
 }
 
 impl Answers {
     pub(crate) fn new(service: Arc<dyn Service>) -> Answers {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         let metrics = Arc::new(Metrics::new());
-        let heard = metrics.clone();
-        service.listen(Box::new(move |event| heard.heard(event)));
+        let streams = Arc::new(Streams::since(service.context().now()));
+        let (counted, told) = (metrics.clone(), streams.clone());
+        service.listen(Box::new(move |event| {
+            counted.heard(event);
+            told.heard(event);
+        }));
         let free = semaphore(limits::HTTP_OPERATIONS_MAX);
-        Answers { service, free, probes: semaphore(1), metrics, open_metrics: false }
+        Answers { service, free, probes: semaphore(1), metrics, streams, open_metrics: false }
     }
 
     pub(crate) fn log(&self, line: &str) {
@@ -144,6 +158,12 @@ impl Answers {
         })
     }
 
+    /// Refuses whoever is no operator.
+    pub(crate) async fn refuse_others(&self, asking: &Asking) -> Result<()> {
+        let asking = asking.clone();
+        self.watch(move |context| asking.refuse_others(context)).await
+    }
+
     /// Whether the inventory answers.
     pub(crate) async fn ready(&self) -> Response {
         let asked = self.watch(|context| {
@@ -166,14 +186,12 @@ pub(crate) async fn metrics(answers: Arc<Answers>, request: Request) -> Response
         false => Asking::of(&head).map(Some),
     };
     let at_work = limits::HTTP_OPERATIONS_MAX - answers.free.available_permits();
-    let counted = answers.metrics.clone();
+    let (counted, runs) = (answers.metrics.clone(), answers.streams.progress().len());
     let work = move |context: &Context<'_>| {
         if let Some(asking) = asking? {
-            let asker = asking.asker(context)?;
-            Caller { roles: &asker.roles, identity: &|| Ok(Identity::anonymous()) }
-                .needs(Role::Operator, "a look at the metrics")?;
+            asking.refuse_others(context)?;
         }
-        counted.text(at_work, &figures::watched(context)?)
+        counted.text(at_work, runs, &figures::watched(context)?)
     };
     match answers.watch(work).await {
         Ok(text) => {

@@ -140,8 +140,13 @@ async fn listen(answers: Arc<Answers>, listening: Listening, stop: watch::Receiv
     let router = routes(answers.clone(), site);
     // Each has places of its own, and none waits for the other.
     let over_network = accept(&answers, &network, &router, limits::HTTP_CONNECTIONS_MAX, stop.clone());
-    let over_socket = accept(&answers, &socket, &router, limits::HTTP_SOCKET_CONNECTIONS_MAX, stop);
-    tokio::join!(over_network, over_socket);
+    let over_socket = accept(&answers, &socket, &router, limits::HTTP_SOCKET_CONNECTIONS_MAX, stop.clone());
+    let mut stop = stop;
+    let streams = async {
+        let _ends = stop.wait_for(|stop| *stop).await;
+        answers.streams.end();
+    };
+    tokio::join!(over_network, over_socket, streams);
     Ok(())
 }
 

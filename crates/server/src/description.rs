@@ -1,7 +1,7 @@
 //! The description of the API, OpenAPI 3.1, made of the table: whatever stands here can be asked for, with these types.
 
 use ingather_operations::OPERATIONS;
-use ingather_operations::operation::{Callable, Operation, Rest, Shape, Verb};
+use ingather_operations::operation::{Callable, Operation, Rest, Role, Shape, Verb};
 use ingather_operations::problem::{ALWAYS, Code};
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,7 @@ pub fn description() -> Value {
         at[verb.as_str().to_ascii_lowercase()] = described;
     }
     types.insert("Problem".to_owned(), problem());
+    paths.insert(format!("{API}/stream"), json!({ "get": stream() }));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -124,6 +125,27 @@ fn responses(one: &Operation, answer: &Value) -> Value {
         responses.insert(status.to_string(), described);
     }
     Value::Object(responses)
+}
+
+/// The one path that answers with no object.
+fn stream() -> Value {
+    let problem = json!({ "application/problem+json": { "schema": { "$ref": format!("{TYPES}Problem") } } });
+    let told = |description: &str| json!({ "description": description, "content": problem });
+    json!({
+        "operationId": "stream",
+        "summary": "What happens to jobs and runs, as server-sent events.",
+        "description": format!("Needs the role `{}`.", Role::Operator.as_str()),
+        "parameters": [{
+            "name": "Last-Event-ID", "in": "header", "required": false, "schema": { "type": "string" },
+            "description": "The id of the last event that the client has; the stream goes on behind it.",
+        }],
+        "responses": {
+            "200": { "description": "Events, until one side ends.", "content": { "text/event-stream": { "schema": { "type": "string" } } } },
+            "401": told("`unauthenticated`"),
+            "403": told("`forbidden`"),
+            "503": told("`busy`"),
+        },
+    })
 }
 
 fn problem() -> Value {

@@ -11,6 +11,7 @@ mod runs;
 mod same;
 mod schedules;
 mod socket;
+mod stream;
 mod tls;
 mod writer;
 

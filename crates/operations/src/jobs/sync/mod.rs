@@ -400,7 +400,7 @@ pub(super) fn run_job(
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
     let options = options(&request, Mode::Write);
-    events::begun(context, &job.name, options.kind);
+    events::begun(context, &job.name, options.kind, &progress);
     let report = engine.run(&job, options, progress);
     drop(watch);
     events::ended(context, &job.name, &report);
