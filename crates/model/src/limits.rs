@@ -382,6 +382,14 @@ pub const HTTP_CONNECTIONS_MAX: usize = 192;
 pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
+/// How long the answer to a change with an `Idempotency-Key` is kept for whoever asks again, milliseconds.
+pub const REPEATS_MS: i64 = 60 * 60 * 1_000;
+/// Answers that are kept so; the oldest makes room.
+pub const REPEATS_MAX: usize = 1_000;
+/// Bytes of one of them: with more it is not kept.
+pub const REPEAT_BYTES_MAX: usize = 64 << 10;
+/// Characters of an `Idempotency-Key`.
+pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 /// Streams of events that a service has open at once: each holds a connection for as long as its client wants.
 pub const STREAMS_MAX: usize = 32;
 /// Events that are kept for clients that come back: a day of a service with thirty runs an hour, in less than 1 MB.

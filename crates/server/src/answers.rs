@@ -12,7 +12,7 @@ use axum::response::Response;
 use ingather_model::access::identity::Identity;
 use ingather_model::limits;
 use ingather_operations::jobs::{self, ListJobs, figures};
-use ingather_operations::operation::{Callable, Role};
+use ingather_operations::operation::{Callable, Effect, Role};
 use ingather_operations::problem::{Code, Problem, Result};
 use ingather_operations::{Asker, Caller, Context, Service};
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::metrics::{self, CountedAs, Metrics};
 use crate::problems::{self, json_response};
+use crate::repeats::{self, Known, Repeats};
 use crate::request;
 use crate::stream::Streams;
 
@@ -43,6 +44,7 @@ pub(crate) struct Answers {
     probes: Arc<Semaphore>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) streams: Arc<Streams>,
+    repeats: Arc<Repeats>,
     /// Everybody on this machine may see the metrics.
     pub(crate) open_metrics: bool,
 }
@@ -97,7 +99,15 @@ impl Answers {
             told.heard(event);
         }));
         let free = semaphore(limits::HTTP_OPERATIONS_MAX);
-        Answers { service, free, probes: semaphore(1), metrics, streams, open_metrics: false }
+        Answers {
+            service,
+            free,
+            probes: semaphore(1),
+            metrics,
+            streams,
+            repeats: Arc::default(),
+            open_metrics: false,
+        }
     }
 
     pub(crate) fn log(&self, line: &str) {
@@ -213,7 +223,7 @@ pub(crate) async fn answer(
     request: Request,
 ) -> Response {
     let mut response = match answered(&answers, operation, parts, request).await {
-        Ok(value) => json_response(StatusCode::OK, "application/json", &value),
+        Ok(answered) => answered.response(),
         Err(problem) => {
             if problem.code.row().status >= 500 {
                 answers.log(&format!("{}: {problem}", operation.name));
@@ -225,22 +235,106 @@ pub(crate) async fn answer(
     response
 }
 
+/// What an operation has answered, and what is said of that in the head.
+struct Answered {
+    answer: Value,
+    /// What tells this definition of a job from others.
+    tag: Option<String>,
+    /// It was done before.
+    is_repeated: bool,
+}
+
+impl Answered {
+    fn response(&self) -> Response {
+        let mut response = json_response(StatusCode::OK, "application/json", &self.answer);
+        let headers = response.headers_mut();
+        if let Some(Ok(tag)) = self.tag.as_ref().map(|tag| HeaderValue::from_str(&format!("\"{tag}\""))) {
+            headers.insert(header::ETAG, tag);
+        }
+        if self.is_repeated {
+            headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
+        }
+        response
+    }
+}
+
 async fn answered(
     answers: &Answers,
     operation: &'static dyn Callable,
     parts: Vec<(String, String)>,
     request: Request,
-) -> Result<Value> {
+) -> Result<Answered> {
     let (head, body) = request.into_parts();
     // Before anything of the body is read: whoever has no key sends it for nothing.
     let asking = Asking::of(&head)?;
     let body = request::body(body).await?;
+    let repeats = answers.repeats.clone();
     let work = move |context: &Context<'_>| {
         let asker = asking.asker(context)?;
         let request = request::request(operation, parts, &head.uri, &head.headers, &body)?;
-        done(context, &asker, operation, request)
+        // Whoever may not ask is told no more than that.
+        if !asker.has(operation.role) {
+            return done(context, &asker, operation, request).map(Answered::plain);
+        }
+        if operation.effect == Effect::Reads {
+            return look(context, &asker, operation, request);
+        }
+        let Some(key) = repeats::key(&head.headers)? else {
+            refuse_changed(context, &head.headers, &request)?;
+            return done(context, &asker, operation, request).map(Answered::plain);
+        };
+        let who = asker.key.as_ref().unwrap_or(&asker.name);
+        match repeats.look(who, key, operation.name, &request, context.now())? {
+            Known::Answered(answer) => Ok(Answered { answer, tag: None, is_repeated: true }),
+            Known::No(first) => {
+                refuse_changed(context, &head.headers, &request)?;
+                let answer = done(context, &asker, operation, request)?;
+                first.done(&answer);
+                Ok(Answered::plain(answer))
+            }
+        }
     };
     answers.work(work).await
+}
+
+impl Answered {
+    fn plain(answer: Value) -> Answered {
+        Answered { answer, tag: None, is_repeated: false }
+    }
+}
+
+/// A look at something; of a job with what tells its definition from others. That is taken first: a change in between is noticed.
+fn look(
+    context: &Context<'_>,
+    asker: &Asker,
+    operation: &'static dyn Callable,
+    request: Value,
+) -> Result<Answered> {
+    let is_job = operation.name == jobs::SHOW.operation.name;
+    let job = request["job"].as_str().filter(|_| is_job).map(str::to_owned);
+    let tag = job.map(|job| jobs::tag(context, &job)).transpose()?;
+    let answer = done(context, asker, operation, request)?;
+    Ok(Answered { answer, tag, is_repeated: false })
+}
+
+/// Refuses a change of a job that has another definition than whoever asks has seen.
+fn refuse_changed(context: &Context<'_>, headers: &HeaderMap, request: &Value) -> Result<()> {
+    request::refuse_twice(headers, &[header::IF_MATCH])?;
+    let Some(wanted) = headers.get(header::IF_MATCH) else { return Ok(()) };
+    let Some(job) = request["job"].as_str() else {
+        let sentence = "If-Match is for changes of a job, and this is none; leave it out";
+        return Err(Problem::usage(sentence));
+    };
+    let tag = jobs::tag(context, job)?;
+    let wanted = wanted.to_str().unwrap_or_default();
+    let fits = wanted == "*" || wanted.split(',').any(|one| one.trim() == format!("\"{tag}\""));
+    match fits {
+        true => Ok(()),
+        false => Err(Problem::new(
+            Code::Changed,
+            format!("job {job} has another definition by now than {wanted}; look at it again"),
+        )),
+    }
 }
 
 /// What an operation answers; with what it handed out before, where it streams, up to a bound.

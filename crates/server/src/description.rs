@@ -1,7 +1,7 @@
 //! The description of the API, OpenAPI 3.1, made of the table: whatever stands here can be asked for, with these types.
 
 use ingather_operations::OPERATIONS;
-use ingather_operations::operation::{Callable, Operation, Rest, Role, Shape, Verb};
+use ingather_operations::operation::{Callable, Effect, Operation, Rest, Role, Shape, Verb};
 use ingather_operations::problem::{ALWAYS, Code};
 use serde_json::{Map, Value, json};
 
@@ -42,11 +42,12 @@ fn operation(one: &dyn Callable, verb: Verb, path: &str, types: &mut Map<String,
     let in_path: Vec<&str> =
         path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
     let answer = answer(one, types);
+    let parameters = [parameters(&request, &in_path, verb), headers(one, &in_path)].concat();
     let mut described = json!({
         "operationId": one.name,
         "summary": one.summary,
         "description": format!("Needs the role `{}`.", one.role.as_str()),
-        "parameters": parameters(&request, &in_path, verb),
+        "parameters": parameters,
         "responses": responses(one, &answer),
     });
     if verb == Verb::Post {
@@ -81,6 +82,23 @@ fn parameters(request: &Value, in_path: &[&str], verb: Verb) -> Vec<Value> {
         .collect()
 }
 
+/// Headers that a change may have.
+fn headers(one: &Operation, in_path: &[&str]) -> Vec<Value> {
+    if one.effect == Effect::Reads {
+        return Vec::new();
+    }
+    let header = |name: &str, description: &str| {
+        json!({
+            "name": name, "in": "header", "required": false, "schema": { "type": "string" }, "description": description,
+        })
+    };
+    let key = "A request with the same key is done once; whoever asks again within an hour gets its answer.";
+    let tag =
+        "The ETag of `GET /api/v1/jobs/{job}`: refused with 412 when the definition is another one by now.";
+    let of_job = in_path.contains(&"job").then(|| header("If-Match", tag));
+    std::iter::once(header("Idempotency-Key", key)).chain(of_job).collect()
+}
+
 /// The request without what stands in the path.
 fn rest_of(request: &Value, in_path: &[&str]) -> Value {
     let mut rest = request.clone();
@@ -112,7 +130,12 @@ fn responses(one: &Operation, answer: &Value) -> Value {
     let ok = json!({ "description": "The answer.", "content": { "application/json": { "schema": answer } } });
     responses.insert("200".to_owned(), ok);
     let of_service = [Code::Unauthenticated, Code::TooLarge, Code::TooSlow];
-    let mut codes: Vec<Code> = ALWAYS.iter().chain(one.problems).chain(&of_service).copied().collect();
+    let of_changes: &[Code] = match one.effect {
+        Effect::Reads => &[],
+        Effect::Changes => &[Code::Changed, Code::KeyReused],
+    };
+    let mut codes: Vec<Code> =
+        ALWAYS.iter().chain(one.problems).chain(&of_service).chain(of_changes).copied().collect();
     codes.sort_unstable_by_key(|code| (code.row().status, code.row().word));
     for status in codes.iter().map(|code| code.row().status) {
         let words = codes.iter().map(|code| code.row()).filter(|row| row.status == status);

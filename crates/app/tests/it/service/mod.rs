@@ -6,6 +6,7 @@ mod http;
 mod keys;
 mod metrics;
 mod page;
+mod repeats;
 mod roles;
 mod runs;
 mod same;
