@@ -382,6 +382,10 @@ pub const HTTP_CONNECTIONS_MAX: usize = 192;
 pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
+/// Searches of one caller at once, after a time without any: a person who types, or a page that loads.
+pub const SEARCH_BURST: i64 = 50;
+/// Time after which a caller who has used all of them may search once more, milliseconds.
+pub const SEARCH_EVERY_MS: i64 = 100;
 /// How long the answer to a change with an `Idempotency-Key` is kept for whoever asks again, milliseconds.
 pub const REPEATS_MS: i64 = 60 * 60 * 1_000;
 /// Answers that are kept so; the oldest makes room.

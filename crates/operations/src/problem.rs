@@ -72,6 +72,7 @@ problems! {
     NothingHeld = "nothing_held", 412, USAGE, "The run is not the last one, or holds nothing.", "Look at `ingather job held` again.";
     Changed = "changed", 412, USAGE, "The job is not as whoever asks has seen it.", "Look at it again, then decide anew.";
     KeyReused = "key_reused", 422, USAGE, "The idempotency key belongs to another request.", "Take a new key for each request.";
+    TooMany = "too_many", 429, UNABLE, "Whoever asks has asked for more than their share.", "Ask again when `Retry-After` says.";
     ReadOnly = "read_only", 409, USAGE, "The inventory is open for reading only.", "Ask a process that may write.";
     Stopped = "stopped", 409, USAGE, "A person or a signal stopped it.", "Ask again; it goes on.";
     NoSuchApiKey = "no_such_api_key", 404, USAGE, "There is no API key of that name.", "Take a name of `ingather api-key list`.";
@@ -294,6 +295,7 @@ mod tests {
         Code::TooLarge,
         Code::Changed,
         Code::KeyReused,
+        Code::TooMany,
         Code::Unauthenticated,
         Code::Forbidden,
         Code::NoSuchApiKey,

@@ -2,6 +2,7 @@
 //! again, and nobody waits in a queue that could grow.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -14,12 +15,14 @@ use ingather_model::limits;
 use ingather_operations::jobs::{self, ListJobs, figures};
 use ingather_operations::operation::{Callable, Effect, Role};
 use ingather_operations::problem::{Code, Problem, Result};
-use ingather_operations::{Asker, Caller, Context, Service};
+use ingather_operations::search::SEARCH;
+use ingather_operations::{Asker, Caller, Context, LogEntry, Service};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::metrics::{self, CountedAs, Metrics};
-use crate::problems::{self, json_response};
+use crate::problems::{self, REQUEST, json_response};
+use crate::rates::Rates;
 use crate::repeats::{self, Known, Repeats};
 use crate::request;
 use crate::stream::Streams;
@@ -45,6 +48,10 @@ pub(crate) struct Answers {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) streams: Arc<Streams>,
     repeats: Arc<Repeats>,
+    pub(crate) rates: Arc<Rates>,
+    /// When it began, and how many requests have come since: their ids.
+    begun: i64,
+    requests: AtomicU64,
     /// Everybody on this machine may see the metrics.
     pub(crate) open_metrics: bool,
 }
@@ -92,7 +99,8 @@ impl Answers {
     pub(crate) fn new(service: Arc<dyn Service>) -> Answers {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         let metrics = Arc::new(Metrics::new());
-        let streams = Arc::new(Streams::since(service.context().now()));
+        let begun = service.context().now();
+        let streams = Arc::new(Streams::since(begun));
         let (counted, told) = (metrics.clone(), streams.clone());
         service.listen(Box::new(move |event| {
             counted.heard(event);
@@ -106,12 +114,20 @@ impl Answers {
             metrics,
             streams,
             repeats: Arc::default(),
+            rates: Arc::default(),
+            begun,
+            requests: AtomicU64::new(0),
             open_metrics: false,
         }
     }
 
     pub(crate) fn log(&self, line: &str) {
         self.service.log(line);
+    }
+
+    /// The id of another request.
+    pub(crate) fn next_request(&self) -> String {
+        format!("{:x}-{:x}", self.begun, self.requests.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The time, milliseconds since 1970 UTC.
@@ -226,7 +242,8 @@ pub(crate) async fn answer(
         Ok(answered) => answered.response(),
         Err(problem) => {
             if problem.code.row().status >= 500 {
-                answers.log(&format!("{}: {problem}", operation.name));
+                let request = REQUEST.try_with(Clone::clone).unwrap_or_default();
+                answers.log(&format!("{}: {problem} (request {request})", operation.name));
             }
             problems::response(&problem)
         }
@@ -268,7 +285,8 @@ async fn answered(
     // Before anything of the body is read: whoever has no key sends it for nothing.
     let asking = Asking::of(&head)?;
     let body = request::body(body).await?;
-    let repeats = answers.repeats.clone();
+    let (repeats, rates, service) = (answers.repeats.clone(), answers.rates.clone(), answers.service.clone());
+    let id = REQUEST.try_with(Clone::clone).unwrap_or_default();
     let work = move |context: &Context<'_>| {
         let asker = asking.asker(context)?;
         let request = request::request(operation, parts, &head.uri, &head.headers, &body)?;
@@ -276,25 +294,50 @@ async fn answered(
         if !asker.has(operation.role) {
             return done(context, &asker, operation, request).map(Answered::plain);
         }
+        if operation.name == SEARCH.operation.name {
+            rates.take(&asker, context.now())?;
+        }
         if operation.effect == Effect::Reads {
             return look(context, &asker, operation, request);
         }
-        let Some(key) = repeats::key(&head.headers)? else {
-            refuse_changed(context, &head.headers, &request)?;
-            return done(context, &asker, operation, request).map(Answered::plain);
-        };
-        let who = asker.key.as_ref().unwrap_or(&asker.name);
-        match repeats.look(who, key, operation.name, &request, context.now())? {
-            Known::Answered(answer) => Ok(Answered { answer, tag: None, is_repeated: true }),
-            Known::No(first) => {
-                refuse_changed(context, &head.headers, &request)?;
-                let answer = done(context, &asker, operation, request)?;
-                first.done(&answer);
-                Ok(Answered::plain(answer))
-            }
-        }
+        let job = request["job"].as_str().unwrap_or_default().to_owned();
+        let changed = change(context, &repeats, &asker, operation, &head.headers, request);
+        let outcome = changed.as_ref().map_or_else(|problem| problem.code.row().word, |_| "done");
+        service.note(&LogEntry {
+            event: operation.name,
+            outcome,
+            job: &job,
+            caller: &asker.name,
+            request: &id,
+        });
+        changed
     };
     answers.work(work).await
+}
+
+/// A change: done once where it has a key, and of a job only as it was seen.
+fn change(
+    context: &Context<'_>,
+    repeats: &Arc<Repeats>,
+    asker: &Asker,
+    operation: &'static dyn Callable,
+    headers: &HeaderMap,
+    request: Value,
+) -> Result<Answered> {
+    let Some(key) = repeats::key(headers)? else {
+        refuse_changed(context, headers, &request)?;
+        return done(context, asker, operation, request).map(Answered::plain);
+    };
+    let who = asker.key.as_ref().unwrap_or(&asker.name);
+    match repeats.look(who, key, operation.name, &request, context.now())? {
+        Known::Answered(answer) => Ok(Answered { answer, tag: None, is_repeated: true }),
+        Known::No(first) => {
+            refuse_changed(context, headers, &request)?;
+            let answer = done(context, asker, operation, request)?;
+            first.done(&answer);
+            Ok(Answered::plain(answer))
+        }
+    }
 }
 
 impl Answered {

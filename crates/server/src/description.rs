@@ -3,6 +3,7 @@
 use ingather_operations::OPERATIONS;
 use ingather_operations::operation::{Callable, Effect, Operation, Rest, Role, Shape, Verb};
 use ingather_operations::problem::{ALWAYS, Code};
+use ingather_operations::search::SEARCH;
 use serde_json::{Map, Value, json};
 
 use crate::request::API;
@@ -131,6 +132,7 @@ fn responses(one: &Operation, answer: &Value) -> Value {
     responses.insert("200".to_owned(), ok);
     let of_service = [Code::Unauthenticated, Code::TooLarge, Code::TooSlow];
     let of_changes: &[Code] = match one.effect {
+        Effect::Reads if one.name == SEARCH.operation.name => &[Code::TooMany],
         Effect::Reads => &[],
         Effect::Changes => &[Code::Changed, Code::KeyReused],
     };
@@ -182,6 +184,7 @@ fn problem() -> Value {
             "status": { "type": "integer", "description": "The status of the response." },
             "code": { "type": "string", "description": "The stable word that programs go by." },
             "detail": { "type": "string", "description": "What is wrong here, and what to do." },
+            "request": { "type": "string", "description": "The id of the request, as in the header `X-Request-Id` and in the log." },
             "next": { "type": "string", "description": "What to do about problems with this code." },
         },
     })

@@ -2,7 +2,8 @@
 //! for here, and nothing else.
 //!
 //! Reading order: `routes` makes a path of every row · `request` makes a request of path, query and body · `answers` lets the
-//! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `repeats` knows what was done before · `description` is the OpenAPI
+//! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `repeats` knows what was done before ·
+//! `rates` says how often somebody may search · `description` is the OpenAPI
 //! document · `metrics` is what monitoring systems ask for · `stream` tells what happens ·
 //! `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost · `places` says who makes room · `tls` encrypts ·
 //! `client` is the other side.
@@ -15,6 +16,7 @@ mod metrics;
 mod pages;
 mod places;
 mod problems;
+mod rates;
 mod repeats;
 mod request;
 mod routes;

@@ -39,6 +39,18 @@ pub(crate) struct Serve {
     /// Answer /metrics to everybody on this machine, without a key; a reverse proxy on it must not pass that path on
     #[arg(long)]
     pub(crate) metrics_open: bool,
+    /// Lines of the log: text for people, or an object of JSON each for programs
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// What lines of a log are.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// Text.
+    Text,
+    /// An object of JSON each.
+    Json,
 }
 
 /// Say who may ask the service.
