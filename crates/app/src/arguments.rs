@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
 pub(crate) use search::Search;
-pub(crate) use service::{ApiKey, RoleWord, Serve};
+pub(crate) use service::{ApiKey, LogFormat, RoleWord, Serve};
 pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, JobSettings, KeepWord, OnOff, Sync};
 
 /// Keeps search indexes in exact, permission-aware sync with the places where content lives.
@@ -271,6 +271,11 @@ impl Command {
                 | Command::PictureWorker { .. }
                 | Command::Completions { .. }
         )
+    }
+
+    /// Whether each line of its log is an object of JSON.
+    pub(crate) fn logs_objects(&self) -> bool {
+        matches!(self, Command::Serve(Serve { log_format: LogFormat::Json, .. }))
     }
 
     /// Whether it may read documents.

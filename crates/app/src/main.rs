@@ -24,7 +24,7 @@ fn main() -> std::process::ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return answer(&error),
     };
-    show::log::start(&arguments.global);
+    show::log::start(&arguments.global, arguments.command.logs_objects());
     std::panic::set_hook(Box::new(show::panicked));
     // The hook has told what happened; nothing of this process is used any more.
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| commands::run(arguments))) {

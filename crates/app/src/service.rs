@@ -14,10 +14,10 @@ use ingather_engine::progress::Progress;
 use ingather_engine::{KeptLease, Process};
 use ingather_model::limits;
 use ingather_operations::jobs::BySchedule;
-use ingather_operations::jobs::events::{Listener, RunEvent};
+use ingather_operations::jobs::events::{Listener, RunEvent, RunHappening};
 use ingather_operations::links::Links;
 use ingather_operations::system::Look;
-use ingather_operations::{Background, Context, Doing, Host, Service, Work, Writing};
+use ingather_operations::{Background, Context, Doing, Host, LogEntry, Service, Work, Writing};
 use ingather_server::Stop;
 use ingather_store::Reader;
 
@@ -286,6 +286,12 @@ impl Service for Running {
         }
     }
 
+    fn note(&self, entry: &LogEntry<'_>) {
+        let LogEntry { event, outcome, job, caller, request } = *entry;
+        let more = [("outcome", outcome), ("job", job), ("caller", caller), ("request", request)];
+        show::note("info", event, outcome, &more.map(|(name, value)| (name, value.into())));
+    }
+
     fn listen(&self, listener: Listener) {
         locked(&self.listeners).push(Arc::new(listener));
     }
@@ -430,6 +436,14 @@ impl Host for Running {
     }
 
     fn tell(&self, event: &RunEvent) {
+        let (name, level, error) = match &event.what {
+            RunHappening::Begun { .. } => ("run.begun", "info", None),
+            RunHappening::Ended { error: Some(error), .. } => ("run.ended", "error", Some(error.as_str())),
+            RunHappening::Ended { .. } => ("run.ended", "info", None),
+            RunHappening::Paused(true) => ("job.paused", "info", None),
+            RunHappening::Paused(false) => ("job.resumed", "info", None),
+        };
+        show::note(level, name, error.unwrap_or(name), &[("job", event.job.as_str().into())]);
         let listeners = locked(&self.listeners).clone();
         listeners.iter().for_each(|listener| listener(event));
     }

@@ -106,14 +106,32 @@ pub(crate) fn unwritten(error: &std::io::Error) -> u8 {
 
 /// Says why a command was not done; its exit code.
 pub(crate) fn failure(failure: &Failure) -> u8 {
-    stderr(&format!("ingather: {failure}"));
+    match log::is_objects() {
+        true => note("error", "failure", &failure.to_string(), &[("code", failure.code.row().word.into())]),
+        false => stderr(&format!("ingather: {failure}")),
+    }
     failure.exit()
 }
 
 /// Writes one line to standard error.
 pub(crate) fn stderr(text: &str) {
+    match log::is_objects() {
+        true => write(&log::object("info", "message", text, &[])),
+        false => write(&visible(text)),
+    }
+}
+
+/// Writes one line to standard error as it is.
+fn write(line: &str) {
     // There is nowhere left to say that this failed.
-    let _ = writeln!(std::io::stderr(), "{}", visible(text));
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Notes something for programs, where lines are for them.
+pub(crate) fn note(level: &str, event: &str, message: &str, more: &[(&str, serde_json::Value)]) {
+    if log::is_objects() {
+        write(&log::object(level, event, message, more));
+    }
 }
 
 /// Shows help or version: on standard output when it was asked for.

@@ -413,6 +413,28 @@ pub const HTTP_CONNECTIONS_MAX: usize = 192;
 pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
+/// Searches of one caller at once, after a time without any: a person who types, or a page that loads.
+pub const SEARCH_BURST: i64 = 50;
+/// Time after which a caller who has used all of them may search once more, milliseconds.
+pub const SEARCH_EVERY_MS: i64 = 100;
+/// How long the answer to a change with an `Idempotency-Key` is kept for whoever asks again, milliseconds.
+pub const REPEATS_MS: i64 = 60 * 60 * 1_000;
+/// Answers that are kept so; the oldest makes room.
+pub const REPEATS_MAX: usize = 1_000;
+/// Bytes of one of them: with more it is not kept.
+pub const REPEAT_BYTES_MAX: usize = 64 << 10;
+/// Characters of an `Idempotency-Key`.
+pub const IDEMPOTENCY_KEY_MAX: usize = 255;
+/// Streams of events that a service has open at once: each holds a connection for as long as its client wants.
+pub const STREAMS_MAX: usize = 32;
+/// Events that are kept for clients that come back: a day of a service with thirty runs an hour, in less than 1 MB.
+pub const STREAM_EVENTS_KEPT: usize = 1_000;
+/// Time between two looks at the progress of runs for a stream, milliseconds.
+pub const STREAM_PROGRESS_MS: u64 = 1_000;
+/// So many of these looks without anything to tell, then a client is told that the service is there.
+pub const STREAM_QUIET_MAX: u32 = 15;
+/// Characters of the error of a run that a stream tells; the job has all of it.
+pub const STREAM_ERROR_MAX: usize = 500;
 /// Bytes of a file with certificates or a key: the roots of a whole system take a quarter of it.
 pub const TLS_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Jobs that have figures of their own among the metrics of a service; those of all others are added up. Each costs a monitoring system 14

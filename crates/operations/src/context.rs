@@ -156,6 +156,21 @@ impl Doing {
     }
 }
 
+/// A change that a client asked for, for a log that programs read.
+#[derive(Clone, Copy, Debug)]
+pub struct LogEntry<'a> {
+    /// Name of the operation.
+    pub event: &'static str,
+    /// `done`, or the code of its problem.
+    pub outcome: &'static str,
+    /// The job that it is about; empty where it is about none.
+    pub job: &'a str,
+    /// Who asked.
+    pub caller: &'a str,
+    /// The id of the request.
+    pub request: &'a str,
+}
+
 /// A program around operations that others than its own thread can ask, each with a context of its own.
 pub trait Service: Send + Sync {
     /// What an operation is given.
@@ -163,6 +178,9 @@ pub trait Service: Send + Sync {
 
     /// Tells whoever watches the service, in one line.
     fn log(&self, line: &str);
+
+    /// Notes a change that a client asked for, where the log is for programs; people have the record of changes.
+    fn note(&self, entry: &LogEntry<'_>);
 
     /// Lets somebody hear of what happens to runs from now on, to the end of the program.
     fn listen(&self, listener: Listener);

@@ -31,6 +31,11 @@ pub fn time(millis: i64) -> String {
     }
 }
 
+/// A time as programs read it (RFC 3339), in UTC.
+pub fn instant(millis: i64) -> String {
+    Timestamp::from_millisecond(millis).unwrap_or_default().to_string()
+}
+
 /// What a clock on the wall shows at this time in the zone of this machine, milliseconds from 1970 there.
 pub(crate) fn wall(at: i64) -> Option<i64> {
     let at = Timestamp::from_millisecond(at).ok()?.to_zoned(TimeZone::system());

@@ -73,6 +73,8 @@ problems! {
     NotPaused = "not_paused", 409, USAGE, "The job is not paused.", "Begin a run with `ingather job start`, where one is wanted.";
     NothingHeld = "nothing_held", 412, USAGE, "The run is not the last one, or holds nothing.", "Look at `ingather job held` again.";
     Outdated = "outdated", 412, USAGE, "What it goes by has changed since it was looked at.", "Look again, then ask again.";
+    KeyReused = "key_reused", 422, USAGE, "The idempotency key belongs to another request.", "Take a new key for each request.";
+    TooMany = "too_many", 429, UNABLE, "Whoever asks has asked for more than their share.", "Ask again when `Retry-After` says.";
     ReadOnly = "read_only", 409, USAGE, "The inventory is open for reading only.", "Ask a process that may write.";
     Stopped = "stopped", 409, USAGE, "A person or a signal stopped it.", "Ask again; it goes on.";
     NoSuchApiKey = "no_such_api_key", 404, USAGE, "There is no API key of that name.", "Take a name of `ingather api-key list`.";
@@ -303,6 +305,8 @@ mod tests {
         Code::WrongVerb,
         Code::TooSlow,
         Code::TooLarge,
+        Code::KeyReused,
+        Code::TooMany,
         Code::Unauthenticated,
         Code::Forbidden,
         Code::NotPaused,

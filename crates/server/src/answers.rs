@@ -2,6 +2,7 @@
 //! again, and nobody waits in a queue that could grow.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -12,15 +13,19 @@ use axum::response::Response;
 use ingather_model::access::identity::Identity;
 use ingather_model::limits;
 use ingather_operations::jobs::{self, ListJobs, figures};
-use ingather_operations::operation::{Callable, Role};
+use ingather_operations::operation::{Callable, Effect, Role};
 use ingather_operations::problem::{Code, Problem, Result};
-use ingather_operations::{Asker, Caller, Context, Places, Service};
+use ingather_operations::search::SEARCH;
+use ingather_operations::{Asker, Caller, Context, LogEntry, Places, Service};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::metrics::{self, CountedAs, Metrics};
-use crate::problems::{self, json_response};
+use crate::problems::{self, REQUEST, json_response};
+use crate::rates::Rates;
+use crate::repeats::{self, Known, Repeats};
 use crate::request;
+use crate::stream::Streams;
 
 /// How a connection came, as far as it tells who is at its other end.
 #[derive(Clone, Copy, Debug)]
@@ -41,12 +46,19 @@ pub(crate) struct Answers {
     /// Whoever watches the service is answered when it has no room for anybody else, one at a time.
     probes: Arc<Semaphore>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) streams: Arc<Streams>,
+    repeats: Arc<Repeats>,
+    pub(crate) rates: Arc<Rates>,
+    /// When it began, and how many requests have come since: their ids.
+    begun: i64,
+    requests: AtomicU64,
     /// Everybody on this machine may see the metrics.
     pub(crate) open_metrics: bool,
 }
 
 /// Who asks, as they say.
-struct Asking {
+#[derive(Clone)]
+pub(crate) struct Asking {
     key: Option<String>,
     peer: Peer,
 }
@@ -56,7 +68,7 @@ impl Asking {
     ///
     /// # Errors
     /// `Unauthenticated` when it names nobody.
-    fn of(head: &Parts) -> Result<Asking> {
+    pub(crate) fn of(head: &Parts) -> Result<Asking> {
         let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::Network { here: false });
         let key = presented(&head.headers)?;
         if key.is_none() && matches!(peer, Peer::Network { .. }) {
@@ -74,20 +86,46 @@ impl Asking {
             (None, Peer::Network { .. }) => Err(Problem::unable("a request came from nowhere; report this")),
         }
     }
+
+    /// Refuses whoever is no operator.
+    fn refuse_others(&self, context: &Context<'_>) -> Result<()> {
+        self.asker(context)?.needs(Role::Operator, "whoever watches the service")
+    }
 }
 
 impl Answers {
     pub(crate) fn new(service: Arc<dyn Service>) -> Answers {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         let metrics = Arc::new(Metrics::new());
-        let heard = metrics.clone();
-        service.listen(Box::new(move |event| heard.heard(event)));
+        let begun = service.context().now();
+        let streams = Arc::new(Streams::since(begun));
+        let (counted, told) = (metrics.clone(), streams.clone());
+        service.listen(Box::new(move |event| {
+            counted.heard(event);
+            told.heard(event);
+        }));
         let free = semaphore(limits::HTTP_OPERATIONS_MAX);
-        Answers { service, free, probes: semaphore(1), metrics, open_metrics: false }
+        Answers {
+            service,
+            free,
+            probes: semaphore(1),
+            metrics,
+            streams,
+            repeats: Arc::default(),
+            rates: Arc::default(),
+            begun,
+            requests: AtomicU64::new(0),
+            open_metrics: false,
+        }
     }
 
     pub(crate) fn log(&self, line: &str) {
         self.service.log(line);
+    }
+
+    /// The id of another request.
+    pub(crate) fn next_request(&self) -> String {
+        format!("{:x}-{:x}", self.begun, self.requests.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The time, milliseconds since 1970 UTC.
@@ -144,6 +182,12 @@ impl Answers {
         })
     }
 
+    /// Refuses whoever is no operator.
+    pub(crate) async fn refuse_others(&self, asking: &Asking) -> Result<()> {
+        let asking = asking.clone();
+        self.watch(move |context| asking.refuse_others(context)).await
+    }
+
     /// Whether the inventory answers.
     pub(crate) async fn ready(&self) -> Response {
         let asked = self.watch(|context| {
@@ -170,13 +214,12 @@ pub(crate) async fn metrics(answers: Arc<Answers>, request: Request) -> Response
         false => Asking::of(&head).map(Some),
     };
     let at_work = limits::HTTP_OPERATIONS_MAX - answers.free.available_permits();
-    let counted = answers.metrics.clone();
+    let (counted, runs) = (answers.metrics.clone(), answers.streams.progress().len());
     let work = move |context: &Context<'_>| {
         if let Some(asking) = asking? {
-            let asker = asking.asker(context)?;
-            asker.needs(Role::Operator, "a look at the metrics")?;
+            asking.refuse_others(context)?;
         }
-        counted.text(at_work, &figures::watched(context)?)
+        counted.text(at_work, runs, &figures::watched(context)?)
     };
     match answers.watch(work).await {
         Ok(text) => {
@@ -198,10 +241,11 @@ pub(crate) async fn answer(
     request: Request,
 ) -> Response {
     let mut response = match answered(&answers, operation, parts, request).await {
-        Ok(value) => json_response(StatusCode::OK, "application/json", &value),
+        Ok(answered) => answered.response(),
         Err(problem) => {
             if problem.code.row().status >= 500 {
-                answers.log(&format!("{}: {problem}", operation.name));
+                let request = REQUEST.try_with(Clone::clone).unwrap_or_default();
+                answers.log(&format!("{}: {problem} (request {request})", operation.name));
             }
             problems::response(&problem)
         }
@@ -210,22 +254,132 @@ pub(crate) async fn answer(
     response
 }
 
+/// What an operation has answered, and what is said of that in the head.
+struct Answered {
+    answer: Value,
+    /// What tells this definition of a job from others.
+    tag: Option<String>,
+    /// It was done before.
+    is_repeated: bool,
+}
+
+impl Answered {
+    fn response(&self) -> Response {
+        let mut response = json_response(StatusCode::OK, "application/json", &self.answer);
+        let headers = response.headers_mut();
+        if let Some(Ok(tag)) = self.tag.as_ref().map(|tag| HeaderValue::from_str(&format!("\"{tag}\""))) {
+            headers.insert(header::ETAG, tag);
+        }
+        if self.is_repeated {
+            headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
+        }
+        response
+    }
+}
+
 async fn answered(
     answers: &Answers,
     operation: &'static dyn Callable,
     parts: Vec<(String, String)>,
     request: Request,
-) -> Result<Value> {
+) -> Result<Answered> {
     let (head, body) = request.into_parts();
     // Before anything of the body is read: whoever has no key sends it for nothing.
     let asking = Asking::of(&head)?;
     let body = request::body(body).await?;
+    let (repeats, rates, service) = (answers.repeats.clone(), answers.rates.clone(), answers.service.clone());
+    let id = REQUEST.try_with(Clone::clone).unwrap_or_default();
     let work = move |context: &Context<'_>| {
         let asker = asking.asker(context)?;
         let request = request::request(operation, parts, &head.uri, &head.headers, &body)?;
-        done(context, &asker, operation, request)
+        // Whoever may not ask is told no more than that.
+        if !asker.has(operation.role) {
+            return done(context, &asker, operation, request).map(Answered::plain);
+        }
+        if operation.name == SEARCH.operation.name {
+            rates.take(&asker, context.now())?;
+        }
+        if operation.effect == Effect::Reads {
+            return look(context, &asker, operation, request);
+        }
+        let job = request["job"].as_str().unwrap_or_default().to_owned();
+        let changed = change(context, &repeats, &asker, operation, &head.headers, request);
+        let outcome = changed.as_ref().map_or_else(|problem| problem.code.row().word, |_| "done");
+        service.note(&LogEntry {
+            event: operation.name,
+            outcome,
+            job: &job,
+            caller: &asker.name,
+            request: &id,
+        });
+        changed
     };
     answers.work(work).await
+}
+
+/// A change: done once where it has a key, and of a job only as it was seen.
+fn change(
+    context: &Context<'_>,
+    repeats: &Arc<Repeats>,
+    asker: &Asker,
+    operation: &'static dyn Callable,
+    headers: &HeaderMap,
+    request: Value,
+) -> Result<Answered> {
+    let Some(key) = repeats::key(headers)? else {
+        refuse_changed(context, headers, &request)?;
+        return done(context, asker, operation, request).map(Answered::plain);
+    };
+    let who = asker.key.as_ref().unwrap_or(&asker.name);
+    match repeats.look(who, key, operation.name, &request, context.now())? {
+        Known::Answered(answer) => Ok(Answered { answer, tag: None, is_repeated: true }),
+        Known::No(first) => {
+            refuse_changed(context, headers, &request)?;
+            let answer = done(context, asker, operation, request)?;
+            first.done(&answer);
+            Ok(Answered::plain(answer))
+        }
+    }
+}
+
+impl Answered {
+    fn plain(answer: Value) -> Answered {
+        Answered { answer, tag: None, is_repeated: false }
+    }
+}
+
+/// A look at something; of a job with what tells its definition from others. That is taken first: a change in between is noticed.
+fn look(
+    context: &Context<'_>,
+    asker: &Asker,
+    operation: &'static dyn Callable,
+    request: Value,
+) -> Result<Answered> {
+    let is_job = operation.name == jobs::SHOW.operation.name;
+    let job = request["job"].as_str().filter(|_| is_job).map(str::to_owned);
+    let tag = job.map(|job| jobs::tag(context, &job)).transpose()?;
+    let answer = done(context, asker, operation, request)?;
+    Ok(Answered { answer, tag, is_repeated: false })
+}
+
+/// Refuses a change of a job that has another definition than whoever asks has seen.
+fn refuse_changed(context: &Context<'_>, headers: &HeaderMap, request: &Value) -> Result<()> {
+    request::refuse_twice(headers, &[header::IF_MATCH])?;
+    let Some(wanted) = headers.get(header::IF_MATCH) else { return Ok(()) };
+    let Some(job) = request["job"].as_str() else {
+        let sentence = "If-Match is for changes of a job, and this is none; leave it out";
+        return Err(Problem::usage(sentence));
+    };
+    let tag = jobs::tag(context, job)?;
+    let wanted = wanted.to_str().unwrap_or_default();
+    let fits = wanted == "*" || wanted.split(',').any(|one| one.trim() == format!("\"{tag}\""));
+    match fits {
+        true => Ok(()),
+        false => Err(Problem::new(
+            Code::Outdated,
+            format!("job {job} has another definition by now than {wanted}; look at it again"),
+        )),
+    }
 }
 
 /// What an operation answers; with what it handed out before, where it streams, up to a bound.

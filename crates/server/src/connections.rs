@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::http::Request;
+use axum::http::{HeaderName, HeaderValue, Request};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -23,12 +23,16 @@ use tower_service::Service as _;
 
 use crate::answers::{Answers, Peer};
 use crate::places::{Places, Turn};
+use crate::problems::REQUEST;
 use crate::routes::{Site, routes};
 use crate::slow::{Patient, Stream};
 use crate::tls::Tls;
 
 /// Longest wait before another connection is accepted, when the machine had no room for one.
 const AGAIN: Duration = Duration::from_millis(100);
+
+/// Where an answer says which request it is of.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Where a service listens.
 pub struct Listening {
@@ -140,8 +144,13 @@ async fn listen(answers: Arc<Answers>, listening: Listening, stop: watch::Receiv
     let router = routes(answers.clone(), site);
     // Each has places of its own, and none waits for the other.
     let over_network = accept(&answers, &network, &router, limits::HTTP_CONNECTIONS_MAX, stop.clone());
-    let over_socket = accept(&answers, &socket, &router, limits::HTTP_SOCKET_CONNECTIONS_MAX, stop);
-    tokio::join!(over_network, over_socket);
+    let over_socket = accept(&answers, &socket, &router, limits::HTTP_SOCKET_CONNECTIONS_MAX, stop.clone());
+    let mut stop = stop;
+    let streams = async {
+        let _ends = stop.wait_for(|stop| *stop).await;
+        answers.streams.end();
+    };
+    tokio::join!(over_network, over_socket, streams);
     Ok(())
 }
 
@@ -215,12 +224,17 @@ async fn connection(
     let writes = turn.clone();
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
-        let (mut router, turn, metrics) = (router.clone(), turn.clone(), answers.metrics.clone());
+        let (mut router, turn, answers) = (router.clone(), turn.clone(), answers.clone());
         let begun = Instant::now(); // clock: how long it takes is a figure, and decides nothing
         let request = request.map(|body| turn.request(body));
         async move {
-            let response = router.call(request).await.unwrap_or_else(|never| match never {});
-            metrics.answered(response.extensions().get().copied(), response.status().as_u16(), begun);
+            let id = answers.next_request();
+            let answered = REQUEST.scope(id.clone(), router.call(request)).await;
+            let mut response = answered.unwrap_or_else(|never| match never {});
+            if let Ok(id) = HeaderValue::from_str(&id) {
+                response.headers_mut().insert(REQUEST_ID, id);
+            }
+            answers.metrics.answered(response.extensions().get().copied(), response.status().as_u16(), begun);
             Ok::<_, Infallible>(response.map(|body| turn.answer(body)))
         }
     });

@@ -1,8 +1,9 @@
 //! The description of the API, OpenAPI 3.1, made of the table: whatever stands here can be asked for, with these types.
 
 use ingather_operations::OPERATIONS;
-use ingather_operations::operation::{Callable, Operation, Rest, Shape, Verb};
+use ingather_operations::operation::{Callable, Effect, Operation, Rest, Role, Shape, Verb};
 use ingather_operations::problem::{ALWAYS, Code};
+use ingather_operations::search::SEARCH;
 use serde_json::{Map, Value, json};
 
 use crate::request::API;
@@ -20,6 +21,7 @@ pub fn description() -> Value {
         at[verb.as_str().to_ascii_lowercase()] = described;
     }
     types.insert("Problem".to_owned(), problem());
+    paths.insert(format!("{API}/stream"), json!({ "get": stream() }));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -41,11 +43,12 @@ fn operation(one: &dyn Callable, verb: Verb, path: &str, types: &mut Map<String,
     let in_path: Vec<&str> =
         path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
     let answer = answer(one, types);
+    let parameters = [parameters(&request, &in_path, verb), headers(one, &in_path)].concat();
     let mut described = json!({
         "operationId": one.name,
         "summary": one.summary,
         "description": format!("Needs the role `{}`.", one.role.as_str()),
-        "parameters": parameters(&request, &in_path, verb),
+        "parameters": parameters,
         "responses": responses(one, &answer),
     });
     if verb == Verb::Post {
@@ -80,6 +83,23 @@ fn parameters(request: &Value, in_path: &[&str], verb: Verb) -> Vec<Value> {
         .collect()
 }
 
+/// Headers that a change may have.
+fn headers(one: &Operation, in_path: &[&str]) -> Vec<Value> {
+    if one.effect == Effect::Reads {
+        return Vec::new();
+    }
+    let header = |name: &str, description: &str| {
+        json!({
+            "name": name, "in": "header", "required": false, "schema": { "type": "string" }, "description": description,
+        })
+    };
+    let key = "A request with the same key is done once; whoever asks again within an hour gets its answer.";
+    let tag =
+        "The ETag of `GET /api/v1/jobs/{job}`: refused with 412 when the definition is another one by now.";
+    let of_job = in_path.contains(&"job").then(|| header("If-Match", tag));
+    std::iter::once(header("Idempotency-Key", key)).chain(of_job).collect()
+}
+
 /// The request without what stands in the path.
 fn rest_of(request: &Value, in_path: &[&str]) -> Value {
     let mut rest = request.clone();
@@ -111,7 +131,13 @@ fn responses(one: &Operation, answer: &Value) -> Value {
     let ok = json!({ "description": "The answer.", "content": { "application/json": { "schema": answer } } });
     responses.insert("200".to_owned(), ok);
     let of_service = [Code::Unauthenticated, Code::TooLarge, Code::TooSlow];
-    let mut codes: Vec<Code> = ALWAYS.iter().chain(one.problems).chain(&of_service).copied().collect();
+    let of_changes: &[Code] = match one.effect {
+        Effect::Reads if one.name == SEARCH.operation.name => &[Code::TooMany],
+        Effect::Reads => &[],
+        Effect::Changes => &[Code::Outdated, Code::KeyReused],
+    };
+    let mut codes: Vec<Code> =
+        ALWAYS.iter().chain(one.problems).chain(&of_service).chain(of_changes).copied().collect();
     codes.sort_unstable_by_key(|code| (code.row().status, code.row().word));
     for status in codes.iter().map(|code| code.row().status) {
         let words = codes.iter().map(|code| code.row()).filter(|row| row.status == status);
@@ -126,6 +152,27 @@ fn responses(one: &Operation, answer: &Value) -> Value {
     Value::Object(responses)
 }
 
+/// The one path that answers with no object.
+fn stream() -> Value {
+    let problem = json!({ "application/problem+json": { "schema": { "$ref": format!("{TYPES}Problem") } } });
+    let told = |description: &str| json!({ "description": description, "content": problem });
+    json!({
+        "operationId": "stream",
+        "summary": "What happens to jobs and runs, as server-sent events.",
+        "description": format!("Needs the role `{}`.", Role::Operator.as_str()),
+        "parameters": [{
+            "name": "Last-Event-ID", "in": "header", "required": false, "schema": { "type": "string" },
+            "description": "The id of the last event that the client has; the stream goes on behind it.",
+        }],
+        "responses": {
+            "200": { "description": "Events, until one side ends.", "content": { "text/event-stream": { "schema": { "type": "string" } } } },
+            "401": told("`unauthenticated`"),
+            "403": told("`forbidden`"),
+            "503": told("`busy`"),
+        },
+    })
+}
+
 fn problem() -> Value {
     json!({
         "type": "object",
@@ -137,6 +184,7 @@ fn problem() -> Value {
             "status": { "type": "integer", "description": "The status of the response." },
             "code": { "type": "string", "description": "The stable word that programs go by." },
             "detail": { "type": "string", "description": "What is wrong here, and what to do." },
+            "request": { "type": "string", "description": "The id of the request, as in the header `X-Request-Id` and in the log." },
             "next": { "type": "string", "description": "What to do about problems with this code." },
         },
     })

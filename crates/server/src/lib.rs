@@ -2,8 +2,9 @@
 //! for here, and nothing else.
 //!
 //! Reading order: `routes` makes a path of every row · `request` makes a request of path, query and body · `answers` lets the
-//! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `description` is the OpenAPI
-//! document · `metrics` is what monitoring systems ask for ·
+//! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `repeats` knows what was done before ·
+//! `rates` says how often somebody may search · `description` is the OpenAPI
+//! document · `metrics` is what monitoring systems ask for · `stream` tells what happens ·
 //! `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost · `places` says who makes room · `tls` encrypts ·
 //! `client` is the other side.
 
@@ -15,9 +16,12 @@ mod metrics;
 mod pages;
 mod places;
 mod problems;
+mod rates;
+mod repeats;
 mod request;
 mod routes;
 mod slow;
+mod stream;
 mod tls;
 
 pub use client::Client;

@@ -130,12 +130,11 @@ impl Metrics {
 
     pub(crate) fn heard(&self, event: &RunEvent) {
         match &event.what {
-            RunHappening::Begun { .. } => self.runs_under_way.inc(),
             RunHappening::Ended { outcome, millis, .. } => {
-                self.runs_under_way.dec();
                 self.runs.with_label_values(&[outcome.as_str()]).inc();
                 self.run_seconds.observe(Duration::from_millis(*millis).as_secs_f64());
             }
+            RunHappening::Begun { .. } | RunHappening::Paused(_) => {}
         }
     }
 
@@ -143,8 +142,9 @@ impl Metrics {
     ///
     /// # Errors
     /// When they cannot be written as text.
-    pub(crate) fn text(&self, at_work: usize, watched: &Watched) -> Result<String> {
+    pub(crate) fn text(&self, at_work: usize, runs_under_way: usize, watched: &Watched) -> Result<String> {
         self.at_work.set(i64::try_from(at_work).unwrap_or(i64::MAX));
+        self.runs_under_way.set(i64::try_from(runs_under_way).unwrap_or(i64::MAX));
         let of_now = Registry::new();
         of_jobs(watched).into_iter().for_each(|one| made(of_now.register(one)));
         let mut families = self.registry.gather();
@@ -236,7 +236,7 @@ mod tests {
             (0..limits::METRICS_JOBS_MAX + 2).map(|n| job(format!("job {n:05}"))).collect();
         jobs[0].name = "a \"quoted\" name\nwith \\".to_owned();
         jobs.last_mut().expect("a job").succeeded_at = Some(1_000);
-        let text = Metrics::new().text(0, &Watched { jobs, queued: vec![("index".to_owned(), 7)] });
+        let text = Metrics::new().text(0, 0, &Watched { jobs, queued: vec![("index".to_owned(), 7)] });
         let text = text.expect("a text");
         for line in [
             "ingather_job_documents{job=\"a \\\"quoted\\\" name\\nwith \\\\\"} 3",

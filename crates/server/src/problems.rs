@@ -7,6 +7,11 @@ use ingather_model::limits;
 use ingather_operations::problem::{Code, Problem};
 use serde_json::{Value, json};
 
+tokio::task_local! {
+    /// The id of the request that is being answered: it is in its answer, in its problem and in the log.
+    pub(crate) static REQUEST: String;
+}
+
 /// A response with a body of JSON. What a service answers is for whoever asked: no browser keeps it or takes it for a page.
 pub(crate) fn json_response(status: StatusCode, kind: &'static str, value: &Value) -> Response {
     let mut response = Response::new(Body::from(value.to_string()));
@@ -21,7 +26,7 @@ pub(crate) fn json_response(status: StatusCode, kind: &'static str, value: &Valu
 /// A problem as a response.
 pub(crate) fn response(problem: &Problem) -> Response {
     let row = problem.code.row();
-    let told = json!({
+    let mut told = json!({
         "type": "about:blank",
         "title": row.says,
         "status": row.status,
@@ -29,13 +34,16 @@ pub(crate) fn response(problem: &Problem) -> Response {
         "detail": problem.to_string(),
         "next": row.next,
     });
+    if let Ok(request) = REQUEST.try_with(Clone::clone) {
+        told["request"] = request.into();
+    }
     let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = json_response(status, "application/problem+json", &told);
     let headers = response.headers_mut();
     if row.code == Code::Unauthenticated {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    if row.code == Code::Busy {
+    if [Code::Busy, Code::TooMany].contains(&row.code) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(limits::HTTP_RETRY_AFTER_S));
     }
     response

@@ -18,6 +18,7 @@ use crate::description::description;
 use crate::pages::pages;
 use crate::problems::{self, json_response};
 use crate::request::API;
+use crate::stream;
 
 /// What browsers have to know of the network address of a service.
 #[derive(Clone, Copy)]
@@ -40,6 +41,10 @@ pub(crate) fn routes(answers: Arc<Answers>, site: Site) -> Router {
         .route(
             "/metrics",
             get(|State(answers): State<Arc<Answers>>, request: Request| answers::metrics(answers, request)),
+        )
+        .route(
+            &format!("{API}/stream"),
+            get(|State(answers): State<Arc<Answers>>, request: Request| stream::stream(answers, request)),
         )
         .route(
             &format!("{API}/openapi.json"),

@@ -48,6 +48,18 @@ pub(crate) struct Serve {
     /// all programs of a user, too (fs.inotify.max_user_watches)
     #[arg(long, value_name = "N", default_value_t = limits::WATCH_FOLDERS_MAX)]
     pub(crate) watched_folders_max: usize,
+    /// Lines of the log: text for people, or an object of JSON each for programs
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// What lines of a log are.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// Text.
+    Text,
+    /// An object of JSON each.
+    Json,
 }
 
 /// Say who may ask the service.

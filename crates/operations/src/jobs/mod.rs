@@ -390,6 +390,15 @@ fn job(context: &Context<'_>, reader: &Reader, stored: Stored) -> Result<Job> {
     })
 }
 
+/// What is another one whenever the definition of a job is, and for each job that ever had its name.
+///
+/// # Errors
+/// `NoSuchJob`.
+pub fn tag(context: &Context<'_>, name: &str) -> Result<String> {
+    let job = named(&context.existing()?, name)?;
+    Ok(format!("{}.{}", job.id.0, job.revision))
+}
+
 /// The job of that name, or the sentence that lists those there are.
 pub fn named(reader: &Reader, name: &str) -> Result<Stored> {
     if let Some(job) = reader.read(|sql| jobs::by_name(sql, name))? {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::named;
+use super::{events, named};
 use crate::context::{Caller, Context};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
@@ -91,5 +91,8 @@ fn set(context: &Context<'_>, job: &str, paused: bool) -> Result<Paused> {
     }
     let writing = context.host.write_beside(if paused { "job pause" } else { "job resume" })?;
     let heard = context.engine(reader, Some(&writing), &[]).pause(job.id, paused)?;
+    if job.paused != paused {
+        events::paused(context, &job.name, paused);
+    }
     Ok(Paused { job: job.name, paused, heard })
 }

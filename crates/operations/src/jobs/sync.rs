@@ -380,7 +380,7 @@ pub(super) fn run_job(
     let watch = context.host.watch(progress.clone());
     let goes_on = context.host.background().is_some();
     let options = Options { goes_on, is_pass: of == Of::Pass, ..options(&request) };
-    events::begun(context, &job.name, options.kind);
+    events::begun(context, &job.name, options.kind, &progress);
     let report = engine.run(&job, options, progress);
     drop(watch);
     events::ended(context, &job.name, &report);

@@ -19,6 +19,7 @@ use ingather_operations::{Asker, Context, api_keys, links};
 use serde_json::json;
 
 use crate::answers::Answers;
+use crate::rates::Rates;
 use crate::request;
 use crate::routes::{Parts, Site};
 use sessions::{Session, Sessions};
@@ -175,8 +176,8 @@ async fn search(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     if query.trim().is_empty() {
         return shown(&session, "", None, 0);
     }
-    let (key, asked) = (session.key.clone(), query.clone());
-    let found = pages.answers.work(move |context| find(context, &key, &asked, offset)).await;
+    let (key, asked, rates) = (session.key.clone(), query.clone(), pages.answers.rates.clone());
+    let found = pages.answers.work(move |context| find(context, &rates, &key, &asked, offset)).await;
     if found.as_ref().is_err_and(|problem| problem.code == Code::Unauthenticated) {
         return pages.ask_for_key(
             StatusCode::UNAUTHORIZED,
@@ -195,8 +196,9 @@ fn shown(session: &Session, query: &str, found: Option<Result<Found>>, offset: u
     page(status, html::found(&session.form, &session.whose, query, found, offset))
 }
 
-fn find(context: &Context<'_>, key: &str, query: &str, offset: u32) -> Result<Found> {
+fn find(context: &Context<'_>, rates: &Rates, key: &str, query: &str, offset: u32) -> Result<Found> {
     let asker = Asker::let_in(context, key)?;
+    rates.take(&asker, context.now())?;
     let request = json!({
         "query": query, "limit": html::HITS, "offset": offset, "facets": true, "folds": true, "advise": true,
     });

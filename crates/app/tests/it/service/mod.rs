@@ -6,8 +6,8 @@ mod continuous;
 mod definitions;
 mod http;
 mod keys;
-mod metrics;
 mod page;
+mod repeats;
 mod restart;
 mod roles;
 mod runs;
@@ -16,6 +16,7 @@ mod schedules;
 mod socket;
 mod status;
 mod tls;
+mod watchers;
 mod writer;
 
 use std::io::{BufRead, BufReader, Read};
@@ -82,9 +83,9 @@ impl<'s> Service<'s> {
             if told.read_line(&mut line).unwrap() == 0 {
                 panic!("it does not serve: {before}");
             }
-            if let Some((_, rest)) =
-                line.split_once("listening on http").filter(|(before, _)| before.is_empty())
-            {
+            // In a log for programs it is a field.
+            let told = line.split_once("\"message\":\"").map_or(line.as_str(), |(_, told)| told);
+            if let Some(rest) = told.strip_prefix("listening on http") {
                 let (_, rest) = rest.split_once("://").unwrap();
                 break rest.split(' ').next().unwrap().parse().unwrap();
             }

@@ -52,7 +52,7 @@ fn a_job_that_is_started_runs_to_its_end_while_others_are_answered() {
 }
 
 /// A lock of the database that no run gets past.
-fn hold(sandbox: &Sandbox) -> postgres::Client {
+pub(super) fn hold(sandbox: &Sandbox) -> postgres::Client {
     let mut holder = postgres::Client::connect(sandbox.url().unwrap(), postgres::NoTls).unwrap();
     holder.batch_execute("BEGIN; LOCK TABLE public.run IN SHARE MODE").unwrap();
     holder

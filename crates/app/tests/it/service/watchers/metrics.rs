@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use openmetrics_parser::prometheus::parse_prometheus;
 use openmetrics_parser::{PrometheusType, PrometheusValue};
 
-use super::http::Request;
-use super::{Service, key};
 use crate::sandbox::{Kept, Sandbox};
+use crate::service::http::Request;
+use crate::service::{Service, key};
 
 /// All samples of counters and gauges by name and labels, and how often each histogram has counted.
 fn samples(text: &str) -> BTreeMap<String, f64> {

@@ -1,0 +1,5 @@
+//! What a service tells those who watch it: events, figures and a log.
+
+mod log;
+mod metrics;
+mod stream;
