@@ -165,6 +165,7 @@ impl Running {
             lock,
             itself: itself.clone(),
         });
+        // In its log; a command ends with one sentence, which says what the right to write was lost for.
         let quiet = global.quiet;
         running.process.tells(move |sentence| {
             if !quiet {
