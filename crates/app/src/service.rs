@@ -175,6 +175,7 @@ impl Running {
             roots: roots.clone(),
             itself: itself.clone(),
         });
+        // In its log; a command ends with one sentence, which says what the right to write was lost for.
         let quiet = global.quiet;
         running.process.tells(move |sentence| {
             if !quiet {

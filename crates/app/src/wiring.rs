@@ -117,11 +117,7 @@ impl<'a> Program<'a> {
     pub(crate) fn of(global: &'a Global) -> Result<Program<'a>> {
         let remote = remote(global)?;
         let data = if remote.is_some() { None } else { Some(DataDirectory::of(global)?) };
-        let process: Arc<Process> = Arc::default();
-        if !global.quiet {
-            process.tells(show::stderr);
-        }
-        Ok(Program { global, data, process, remote })
+        Ok(Program { global, data, process: Arc::default(), remote })
     }
 
     /// For operations that need no data directory, such as where there can be none.

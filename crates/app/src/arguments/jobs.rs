@@ -62,10 +62,11 @@ pub(crate) enum Job {
     /// Stop what is under way for a job, and begin a run at once
     #[command(after_help = "Examples:\n  ingather job restart share\n  \
         ingather job restart share --minimal --server http://127.0.0.1:8420\n\n\
-        However many ask while a run is under way, one further run begins. Without a service it does what\n\
-        `ingather job start` does.\n\n\
-        Exit codes: 0 done, or begun by a service · 1 finished, and somebody is needed · 2 no such job, or\n\
-        it is paused · 3 could not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
+        However many ask while a run is under way, one further run begins.\n\
+        Without a service it does what `ingather job start` does.\n\n\
+        Exit codes: 0 done, or begun by a service · 1 finished, and somebody is needed ·\n\
+        2 no such job, or it is paused · 3 could not work ·\n\
+        130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
     Restart {
         /// Name of the job
         job: String,
@@ -77,7 +78,7 @@ pub(crate) enum Job {
     #[command(after_help = "Examples:\n  ingather job wait share --server http://127.0.0.1:8420\n  \
         ingather job wait share --timeout 600\n\n\
         It asks twice a second. Without --server it sees a run once that is on record.\n\n\
-        Exit codes, of the last run: 0 done · 1 finished, and somebody is needed, or it was stopped ·\n\
+        Exit codes: 0 its last run is done · 1 somebody is needed, or it was stopped ·\n\
         2 no such job · 3 it is still under way when the time is over, or could not work")]
     Wait {
         /// Name of the job
@@ -89,8 +90,8 @@ pub(crate) enum Job {
     /// Have the next run read every document again
     #[command(
         after_help = "Examples:\n  ingather job reset-seeding share --dry-run\n  ingather job reset-seeding share\n\n\
-        The next run is a full one then, as `ingather sync --reread` is. A run that is under way goes on as it\n\
-        was begun. Nothing is sent again that is as it was.\n\n\
+        The next run is a full one then, as `ingather sync --reread` is. A run that is\n\
+        under way goes on as it was begun. Nothing is sent again that is as it was.\n\n\
         Exit codes: 0 done · 2 no such job, or it is being deleted · 3 could not work"
     )]
     ResetSeeding {
@@ -103,10 +104,12 @@ pub(crate) enum Job {
     /// Have the next run send again what outputs hold of a job
     #[command(
         after_help = "Examples:\n  ingather job resend share --dry-run\n  ingather job resend share --output index\n\n\
-        What is kept of a document (`sync --keep extracted`) is sent without reading it again, where it has not\n\
-        changed. Nothing is removed for it, and what leaves the source meanwhile is removed as ever.\n\n\
-        Exit codes: 0 done · 2 no such job or output, or it is being deleted · 3 a run is under way, or could\n\
-        not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP"
+        What is kept of a document (`sync --keep extracted`) is sent without reading it\n\
+        again, where it has not changed. Nothing is removed for it, and what leaves the\n\
+        source meanwhile is removed as ever.\n\n\
+        Exit codes: 0 done · 2 no such job or output, or it is being deleted ·\n\
+        3 a run is under way, or could not work ·\n\
+        130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP"
     )]
     Resend {
         /// Name of the job

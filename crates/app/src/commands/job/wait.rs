@@ -60,9 +60,10 @@ pub(in crate::commands) fn until_at_rest(
 
 /// A service knows what it works on. Elsewhere what is on record counts, as long as somebody is there who may work on it.
 fn is_under_way(program: &Program<'_>, shown: &ShownJob) -> bool {
-    let is_wanted = shown.job.restart.is_some() && !shown.job.paused;
+    let is_service = program.remote.is_some();
+    let is_wanted = shown.job.restart.is_some() && !shown.job.paused && (is_service || shown.works);
     let is_on_record = !matches!(shown.job.state, State::Resting | State::Starting);
-    shown.works && (program.remote.is_some() || is_on_record) || is_wanted
+    shown.works && (is_service || is_on_record) || is_wanted
 }
 
 fn code(shown: &ShownJob) -> u8 {

@@ -218,6 +218,9 @@ fn the_command_line_starts_a_job_itself_and_has_nothing_to_abort() {
     std::fs::remove_file(sandbox.root().join("a.txt")).unwrap();
     let minimal = sandbox.run(&["job", "start", "root", "--minimal", "--json"]).exits(0);
     assert_eq!(minimal.json()[0]["deleted"], 0);
+    // Nothing can be under way here.
+    let restarted = sandbox.run(&["job", "restart", "root", "--json"]).exits(0);
+    assert_eq!((&restarted.json()[0]["run"], &restarted.json()[0]["deleted"]), (&json!(4), &json!(1)));
     sandbox.run(&["job", "start", "none"]).refuses(2, &["there is no job `none`"]);
     let aborted = sandbox.run(&["job", "abort", "root"]).exits(0);
     assert_eq!(aborted.out, "job root is not worked on here\n");
