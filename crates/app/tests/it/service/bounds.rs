@@ -146,21 +146,23 @@ fn as_many_operations_work_at_once_as_may_and_the_next_one_is_asked_to_come_agai
     let mut held = holder.transaction().unwrap();
     // Whoever presents a key waits.
     held.batch_execute("LOCK TABLE public.api_key IN ACCESS EXCLUSIVE MODE").unwrap();
-    let mut waiting = Vec::new();
     let text = service.request("GET", "/api/v1/jobs").text();
-    let busy = loop {
-        assert!(waiting.len() <= limits::HTTP_OPERATIONS_MAX, "nobody is refused");
+    let asked = |_| {
         let mut stream = connect(service.address);
         stream.write_all(text.as_bytes()).unwrap();
-        stream.set_read_timeout(Some(std::time::Duration::from_millis(100))).unwrap();
-        let mut first = [0_u8; 1];
-        match stream.peek(&mut first) {
-            Ok(_) => break reply(stream),
-            Err(_) => waiting.push(stream),
+        stream.set_read_timeout(Some(std::time::Duration::from_millis(10))).unwrap();
+        stream
+    };
+    let mut waiting: Vec<TcpStream> = (0..=limits::HTTP_OPERATIONS_MAX).map(asked).collect();
+    // One of them is one too many, whichever came last.
+    let answered = |stream: &TcpStream| stream.peek(&mut [0_u8; 1]).is_ok();
+    let refused = loop {
+        if let Some(place) = waiting.iter().position(answered) {
+            break waiting.remove(place);
         }
     };
-    assert_eq!(waiting.len(), limits::HTTP_OPERATIONS_MAX);
-    let busy = busy.refuses(503, "busy");
+    refused.set_read_timeout(Some(std::time::Duration::from_secs(150))).unwrap();
+    let busy = reply(refused).refuses(503, "busy");
     assert!(busy.head.contains("retry-after: 1"), "{busy:#?}");
     Request::new("GET", "/healthz").send(service.address).is(200);
     // Whoever watches the service is not told that it is down because it has much to do.

@@ -14,6 +14,7 @@ mod same;
 mod schedules;
 mod socket;
 mod stream;
+mod systemd;
 mod tls;
 mod writer;
 
