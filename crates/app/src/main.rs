@@ -10,6 +10,7 @@ mod readers;
 mod selftest;
 mod service;
 mod show;
+mod systemd;
 mod wiring;
 
 use clap::Parser;

@@ -64,12 +64,23 @@ impl Stop {
 /// What answers: it hears of runs from its making on, and of clients as long as it serves.
 pub struct Front {
     answers: Answers,
+    sign_of_life: Option<SignOfLife>,
 }
+
+/// How often something is done as long as clients are answered, and what.
+type SignOfLife = (Duration, Box<dyn Fn() + Send>);
 
 impl Front {
     /// Around a service.
     pub fn new(service: Arc<dyn Service>) -> Front {
-        Front { answers: Answers::new(service) }
+        Front { answers: Answers::new(service), sign_of_life: None }
+    }
+
+    /// Does something again and again, by the thread that answers: where that stands still, it is not done.
+    #[must_use]
+    pub fn with_sign_of_life(mut self, every: Duration, sign: impl Fn() + Send + 'static) -> Front {
+        self.sign_of_life = Some((every, Box::new(sign)));
+        self
     }
 
     /// Lets everybody on this machine see the metrics, or not.
@@ -89,7 +100,21 @@ impl Front {
             // One more looks at the inventory for whoever watches the service.
             .max_blocking_threads(limits::HTTP_OPERATIONS_MAX + 1)
             .build()?;
-        let served = runtime.block_on(listen(Arc::new(self.answers), listening, stop.0.subscribe()));
+        let alive = async {
+            let Some((every, sign)) = self.sign_of_life else { return std::future::pending::<()>().await };
+            let mut times = tokio::time::interval(every);
+            loop {
+                times.tick().await;
+                sign();
+            }
+        };
+        let listen = listen(Arc::new(self.answers), listening, stop.0.subscribe());
+        let served = runtime.block_on(async {
+            tokio::select! {
+                served = listen => served,
+                () = alive => Ok(()),
+            }
+        });
         // An operation that is at work was asked to stop by whoever stops the program, and ends in its own time.
         runtime.shutdown_background();
         served

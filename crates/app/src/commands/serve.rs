@@ -19,7 +19,7 @@ use crate::arguments::{Global, Serve};
 use crate::exit::{self, Code, Failure, Result};
 use crate::service::Running;
 use crate::wiring::caller;
-use crate::{interrupt, show};
+use crate::{interrupt, show, systemd};
 
 /// Everybody who reaches a socket that was named may connect: who that is, its folder says, and the kernel tells who each of them is.
 const FOR_ALL: u32 = 0o666;
@@ -54,7 +54,10 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
         None => Socket::make(running.folder().join(SOCKET), FOR_ITS_OWNER),
     }?;
     let address = network.local_addr().map_err(|error| Failure::unable(error.to_string()))?;
-    interrupt::when_stopped(move || stop.stop());
+    interrupt::when_stopped(move || {
+        systemd::tell(systemd::STOPPING);
+        stop.stop();
+    });
     let scheme = if tls.is_some() { "https" } else { "http" };
     running.log(&format!("listening on {scheme}://{address} and {}", socket.path.display()));
     if let Some(links) = running.links() {
@@ -62,10 +65,14 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     }
     first_key(&running)?;
     // It hears of runs from the first one on.
-    let front = Front::new(running.clone()).with_open_metrics(serve.metrics_open);
+    let mut front = Front::new(running.clone()).with_open_metrics(serve.metrics_open);
+    if let Some(every) = systemd::alive_every() {
+        front = front.with_sign_of_life(every, || systemd::tell(systemd::ALIVE));
+    }
     running.heed_schedules(serve.watched_folders_max)?;
     let Socket { path, listener } = socket;
     let made = identity(&path);
+    systemd::tell(systemd::READY);
     let served = front.serve(Listening { network, tls, socket: listener }, running.stop());
     running.finish();
     // It leads nowhere any more; another one in its place is somebody else's.

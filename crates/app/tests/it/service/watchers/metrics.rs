@@ -2,36 +2,46 @@
 
 use std::collections::BTreeMap;
 
-use openmetrics_parser::prometheus::parse_prometheus;
-use openmetrics_parser::{PrometheusType, PrometheusValue};
+use prometheus_parse::{Scrape, Value};
 
 use crate::sandbox::{Kept, Sandbox};
 use crate::service::http::Request;
 use crate::service::{Service, key};
 
-/// All samples of counters and gauges by name and labels, and how often each histogram has counted.
+/// All samples by name and labels. Those of a histogram are how often it has counted, and their sum.
 fn samples(text: &str) -> BTreeMap<String, f64> {
-    let exposition = parse_prometheus(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let scrape = Scrape::parse(text.lines().map(|line| Ok(line.to_owned()))).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.contains("_bucket{")).count();
     let mut found = BTreeMap::new();
-    for family in exposition.families.values() {
-        assert!(!family.help.is_empty(), "{}", family.family_name);
-        let counts = family.family_type == PrometheusType::Counter;
-        assert_eq!(counts, family.family_name.ends_with("_total"), "{}", family.family_name);
-        for sample in family.iter_samples() {
-            let labels = sample.get_labelset().unwrap();
-            let mut labels: Vec<String> =
-                labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            labels.sort();
-            let name = format!("{}{{{}}}", family.family_name, labels.join(","));
-            let value = match &sample.value {
-                PrometheusValue::Histogram(histogram) => histogram.count.unwrap() as f64,
-                PrometheusValue::Counter(counter) => counter.value.as_f64(),
-                PrometheusValue::Gauge(value) | PrometheusValue::Unknown(value) => value.as_f64(),
-                PrometheusValue::Summary(_) => panic!("{name} is a summary"),
-            };
-            found.insert(name, value);
-        }
+    for sample in &scrape.samples {
+        let mut labels: Vec<String> =
+            sample.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        labels.sort();
+        let name = format!("{}{{{}}}", sample.metric, labels.join(","));
+        let of_histogram = ["_sum", "_count"].iter().find_map(|end| sample.metric.strip_suffix(end));
+        let family = of_histogram.unwrap_or(&sample.metric);
+        assert!(scrape.docs.get(family).is_some_and(|said| said.ends_with('.')), "{name} is not explained");
+        let value = match &sample.value {
+            Value::Counter(value) => {
+                assert!(sample.metric.ends_with("_total"), "{name}");
+                *value
+            }
+            Value::Gauge(value) => {
+                assert!(!sample.metric.ends_with("_total"), "{name}");
+                *value
+            }
+            // Its buckets, each with all that are in those before it.
+            Value::Histogram(buckets) => {
+                assert!(buckets.is_sorted_by_key(|bucket| bucket.count), "{name}: {buckets:?}");
+                assert_eq!(buckets.last().map(|bucket| bucket.less_than), Some(f64::INFINITY), "{name}");
+                continue;
+            }
+            Value::Untyped(value) if of_histogram.is_some() => *value,
+            other => panic!("{name} has no kind: {other:?}"),
+        };
+        assert_eq!(found.insert(name, value), None, "told twice");
     }
+    assert_eq!(found.len(), lines, "each line is read: {text}");
     found
 }
 
@@ -62,10 +72,10 @@ fn metrics_are_read_by_a_parser_of_prometheus_and_say_what_jobs_and_clients_did(
             ("ingather_runs_total{outcome=done}", 1.0),
             ("ingather_runs_total{outcome=failed}", 0.0),
             ("ingather_runs_in_progress{}", 0.0),
-            ("ingather_run_duration_seconds{}", 1.0),
+            ("ingather_run_duration_seconds_count{}", 1.0),
             ("ingather_http_requests_total{operation=jobs.start,status=200}", 1.0),
             ("ingather_http_requests_total{operation=jobs.show,status=404}", 1.0),
-            ("ingather_http_request_duration_seconds{operation=jobs.show}", 1.0),
+            ("ingather_http_request_duration_seconds_count{operation=jobs.show}", 1.0),
             ("ingather_http_operations_in_progress{}", 0.0),
             (&format!("ingather_build_info{{version={version}}}"), 1.0),
         ] {
