@@ -139,8 +139,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         ingather status\n  \
         ingather status --json | jq -r 'select(.well | not) | .needs[].says'\n\n\
-        It looks at what is stored, quickly, also while a sync or a service works; `ingather doctor` looks at sources,\n\
-        outputs and the machine as well.\n\n\
+        It looks at what is stored, quickly, also while a sync or a service works;\n\
+        `ingather doctor` looks at sources, outputs and the machine as well.\n\n\
         Exit codes: 0 all is well · 1 somebody is needed · 2 wrong use · 3 could not work")]
     Status,
     /// Check the inventory, the outputs, the jobs and the surroundings, and say what to do
@@ -300,8 +300,9 @@ impl Command {
     ingather apply -f jobs.yaml --dry-run      say what would change, what the next runs would do, and the plan\n  \
     ingather apply -f jobs.yaml --plan 5e88a1f0c3d2b4a69788\n  \
     ingather export | ingather apply -f - --data /srv/other\n\n\
-    Jobs that the declaration does not name stay as they are; what it leaves out of a job is as in a job\n\
-    that never had it. Nothing runs: `job start` does, or the schedules of the jobs while a service works.\n\n\
+    Jobs that the declaration does not name stay as they are; what it leaves out of a\n\
+    job is as in a job that never had it. Nothing runs by it: `job start` does, or the\n\
+    schedules of the jobs while a service works.\n\n\
     Exit codes: 0 done · 2 wrong use, or the plan is another one now · 3 could not work")]
 pub(crate) struct Apply {
     /// The declaration: YAML, JSON or TOML (.toml); - for standard input

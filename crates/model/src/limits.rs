@@ -413,10 +413,10 @@ pub const HTTP_CONNECTIONS_MAX: usize = 192;
 pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
-/// Searches of one caller at once, after a time without any: a person who types, or a page that loads.
-pub const SEARCH_BURST: i64 = 50;
-/// Time after which a caller who has used all of them may search once more, milliseconds.
-pub const SEARCH_EVERY_MS: i64 = 100;
+/// Searches of one caller in each second, unless `serve` is told otherwise: a program that answers many people asks by one key.
+pub const SEARCHES_PER_SECOND: u32 = 50;
+/// Seconds whose searches a caller has at once, after a time without any.
+pub const SEARCH_BURST_S: i64 = 4;
 /// How long the answer to a change with an `Idempotency-Key` is kept for whoever asks again, milliseconds.
 pub const REPEATS_MS: i64 = 60 * 60 * 1_000;
 /// Answers that are kept so; the oldest makes room.

@@ -112,7 +112,7 @@ impl Answers {
             metrics,
             streams,
             repeats: Arc::default(),
-            rates: Arc::default(),
+            rates: Arc::new(Rates::new(limits::SEARCHES_PER_SECOND)),
             begun,
             requests: AtomicU64::new(0),
             open_metrics: false,

@@ -24,6 +24,7 @@ use tower_service::Service as _;
 use crate::answers::{Answers, Peer};
 use crate::places::{Places, Turn};
 use crate::problems::REQUEST;
+use crate::rates::Rates;
 use crate::routes::{Site, routes};
 use crate::slow::{Patient, Stream};
 use crate::tls::Tls;
@@ -87,6 +88,13 @@ impl Front {
     #[must_use]
     pub fn with_open_metrics(mut self, open: bool) -> Front {
         self.answers.open_metrics = open;
+        self
+    }
+
+    /// Lets each caller search so many times in each second.
+    #[must_use]
+    pub fn with_search_rate(mut self, pace: u32) -> Front {
+        self.answers.rates = Arc::new(Rates::new(pace));
         self
     }
 

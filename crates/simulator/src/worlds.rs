@@ -388,8 +388,7 @@ impl World {
         if self.together && self.dice.once_in(2) {
             return self.run_together();
         }
-        let how =
-            self.dice.one(&["", "", "", "", "paused", "minimal", "guard-off", "accept-devices", "dry-run"]);
+        let how = self.dice.one(rare::RUNS);
         self.tell(&format!("run {job} {how}"));
     }
 

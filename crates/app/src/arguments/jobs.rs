@@ -134,7 +134,8 @@ pub(crate) enum Job {
     /// End the pause of a job: its run goes on, and others begin again
     #[command(
         after_help = "Examples:\n  ingather job resume share\n  ingather job resume share --server http://127.0.0.1:8420\n\n\
-        Exit codes: 0 resumed · 2 no such job, or it is not paused · 3 another process works on the data directory"
+        Exit codes: 0 resumed · 2 no such job, or it is not paused ·\n\
+        3 another process works on the data directory"
     )]
     Resume {
         /// Name of the job

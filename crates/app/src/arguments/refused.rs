@@ -13,8 +13,8 @@ use super::Arguments;
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["list", "ls", "jobs"], "`ingather job list` lists jobs, `ingather document list JOB` documents"),
     (
-        &["status", "stat", "info"],
-        "`ingather job list` shows jobs and their last runs, `ingather doctor` what is wrong",
+        &["stat", "info", "health"],
+        "`ingather status` says for each job whether all is well, `ingather doctor` looks at everything",
     ),
     (
         &["index", "reindex", "add", "crawl", "update", "scan"],
@@ -39,7 +39,7 @@ const BEHIND: &[(&str, &[&str], &str)] = &[
     ("search", &["--user", "-u"], "`--as USER` searches as a local user"),
     ("search", &["-n", "--max", "--count", "--size"], "`--limit N` says how many hits are shown"),
     ("sync", &["*"], "one folder or file at a time: run `ingather sync` for each of them"),
-    ("sync", &["--all", "-a"], "each job is synced by its folder: `ingather job list` shows them"),
+    ("sync", &["-a"], "`--all` runs every job"),
     ("sync", &["-n", "--check", "--simulate"], "`--dry-run` counts what would change, and writes nothing"),
     (
         "sync",

@@ -49,9 +49,9 @@ pub(crate) struct Sync {
     ingather job define /srv/share --schedule 'every 15m' --server unix:/srv/ingather/ingather.sock\n  \
     ingather job define /srv/share --update --exclude drafts\n  \
     ingather job define /srv/share --update --schedule none\n\n\
-    It takes what `sync` takes of a job, and runs nothing: `job start` does, or the schedule of the job while\n\
-    a service works. A job that runs just now is changed when it has ended, or was stopped with `job abort`;\n\
-    its schedule can be changed at any time.\n\n\
+    It takes what `sync` takes of a job, and runs nothing: `job start` does, or the\n\
+    schedule of the job while a service works. A job that runs just now is changed when\n\
+    it has ended, or was stopped with `job abort`; its schedule at any time.\n\n\
     Exit codes: 0 done · 2 wrong use, or stored with other settings and no --update · 3 could not work")]
 pub(crate) struct DefineJob {
     /// A folder or one file

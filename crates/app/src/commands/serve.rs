@@ -65,7 +65,9 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     }
     first_key(&running)?;
     // It hears of runs from the first one on.
-    let mut front = Front::new(running.clone()).with_open_metrics(serve.metrics_open);
+    let mut front = Front::new(running.clone())
+        .with_open_metrics(serve.metrics_open)
+        .with_search_rate(serve.searches_per_second);
     if let Some(every) = systemd::alive_every() {
         front = front.with_sign_of_life(every, || systemd::tell(systemd::ALIVE));
     }

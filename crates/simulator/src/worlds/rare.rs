@@ -18,6 +18,10 @@ const DAYS: &[&str] = &[
     "v5+a1+c1",
 ];
 
+/// How a run is asked for; often as it is.
+pub(super) const RUNS: &[&str] =
+    &["", "", "", "pass", "paused", "minimal", "guard-off", "accept-devices", "dry-run"];
+
 impl World {
     /// Files change in the middle of a run, and folders close and open, also above the root: one change after the other.
     pub(super) fn meanwhile(&mut self) {

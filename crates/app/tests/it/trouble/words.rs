@@ -107,7 +107,7 @@ fn commands_of_other_programs_lead_to_those_of_this_one() {
     let cases = [
         ("ls", "ingather job list"),
         ("list", "ingather job list"),
-        ("status", "ingather doctor"),
+        ("info", "ingather status"),
         ("index", "ingather sync FOLDER"),
         ("check", "ingather verify"),
         ("query", "ingather search"),
@@ -128,7 +128,7 @@ fn arguments_of_other_programs_lead_to_those_of_this_one() {
     let cases: [(&[&str], &[&str]); 8] = [
         (&["search", "pie", "--user", "ann"], &["no `--user`", "--as USER"]),
         (&["search", "pie", "--user=ann"], &["no `--user`", "--as USER"]),
-        (&["sync", "--all"], &["no `--all`", "ingather job list"]),
+        (&["sync", "-a"], &["no `-a`", "`--all`"]),
         (&["sync", "root", "other"], &["one argument too many", "one folder or file at a time"]),
         (&["sync", "root", "-n"], &["no `-n`", "--dry-run"]),
         (&["sync", "root", "-r"], &["no `-r`", "everything below it"]),
@@ -229,7 +229,7 @@ fn what_is_typed_wrongly_is_answered_in_own_words() {
         (&["document", "explain", "root", ""], "is not a valid name of a document"),
         (&["document", "explain", "root"], "<DOCUMENT> is missing; see `ingather document explain --help`"),
         (&["job", "confirm", "root"], "--run <N> is missing; see `ingather job confirm --help`"),
-        (&["sync", ""], "<SOURCE> needs a value"),
+        (&["sync", ""], "[SOURCE] needs a value"),
         (&["sync", "root", "--keep", "all"], "--keep cannot be `all`; it takes extracted or nothing"),
         (&["sync", "root", "--size-max", "-1"], "500kB, 20MB or 1GiB"),
         (&["sync", "root", "--exclude", ""], "--exclude takes a pattern such as '*.log'"),

@@ -116,6 +116,7 @@ impl Shared {
     /// Sets watches, tells, and sets them anew when they were lost, until it ends.
     fn work(&self, bell: &OwnedFd) {
         let mut why = Reason::new("begun", "the watch begins");
+        let mut attempts = 0;
         loop {
             // Asked before the first folder: what is mounted from now on is noticed.
             let Ok(table) = File::open("/proc/self/mountinfo") else {
@@ -125,7 +126,11 @@ impl Shared {
             let mut folders = match Folders::stand(self) {
                 Ok(folders) => folders,
                 Err(Over::Closed) => return,
-                Err(Over::Lost(_)) => {
+                Err(Over::Lost(reason)) => {
+                    attempts += 1;
+                    if attempts >= limits::LIST_ATTEMPTS_MAX {
+                        return self.end(reason);
+                    }
                     if self.rests(bell) {
                         return;
                     }
@@ -133,6 +138,7 @@ impl Shared {
                 }
                 Err(Over::Ended(reason)) => return self.end(reason),
             };
+            attempts = 0;
             self.grain_ms.store(folders.grain_ms, Ordering::Relaxed);
             self.lose(why);
             match self.listen(&mut folders, bell, (&table, &before)) {

@@ -332,6 +332,40 @@ fn an_ignore_file_that_changes_changes_what_is_watched() {
 }
 
 #[test]
+fn what_can_never_be_read_ends_it() {
+    let (_guard, root) = folder();
+    write(&root, "a/.gitignore", "");
+    let text = fs::OpenOptions::new().write(true).open(root.join("a/.gitignore")).unwrap();
+    text.set_len(limits::IGNORE_FILE_BYTES_MAX + 1).unwrap();
+    let source = open_with(&root, json!({"ignore_files": true}), HostContext { own: Vec::new(), threads: 1 });
+    assert_eq!(Watched::over(&source, 1_000).code(), "ended io");
+}
+
+#[test]
+fn what_is_mounted_or_unmounted_below_the_source_is_lost_and_what_is_elsewhere_is_none_of_it() {
+    ingather_testkit::needs!(Mounts);
+    let (_guard, root) = folder();
+    let (_elsewhere, other) = folder();
+    write(&root, "at/below", "x");
+    let run = |program: &str, words: &[&str], at: &Path| {
+        assert!(std::process::Command::new(program).args(words).arg(at).status().unwrap().success());
+    };
+    let mut watched = Watched::of(&root, json!({}));
+    run("mount", &["-t", "tmpfs", "none"], &other);
+    write(&root, "at/below", "longer");
+    watched.tells("at/");
+    run("mount", &["-t", "tmpfs", "none"], &root.join("at"));
+    watched.loses("mounts");
+    write(&root, "at/above/file", "x");
+    watched.tells("at/above/");
+    run("umount", &[], &root.join("at"));
+    watched.loses("mounts");
+    write(&root, "at/below", "x");
+    watched.tells("at/");
+    run("umount", &[], &other);
+}
+
+#[test]
 fn a_file_of_the_program_itself_is_never_told() {
     use std::os::unix::fs::MetadataExt;
     let (_guard, root) = folder();

@@ -2,7 +2,6 @@
 
 use std::io::BufRead;
 
-use ingather_model::limits;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -61,14 +60,14 @@ fn a_caller_who_searches_without_end_is_told_to_wait_and_others_are_not() {
     sandbox.write("a.txt", "apple");
     sandbox.synced(&[]);
     let [greedy, other] = ["greedy", "other"].map(|name| key(&sandbox, name, &["searcher"], None));
-    let service = Service::with(&sandbox, String::new(), &[]);
+    let service = Service::with(&sandbox, String::new(), &["--searches-per-second", "1"]);
     let search = |key: &str| Request::new("GET", "/api/v1/search?query=apple").key(key).send(service.address);
-    // However slow the machine is, so many connections at once are quicker than the pace.
+    // However slow the machine is, so many connections at once are quicker than one each second.
     let refused = std::thread::scope(|scope| {
-        let asking: Vec<_> = (0..8)
+        let asking: Vec<_> = (0..16)
             .map(|_| {
                 scope.spawn(|| {
-                    let mut replies = (0..4 * limits::SEARCH_BURST).map(|_| search(&greedy));
+                    let mut replies = (0..1_000).map(|_| search(&greedy));
                     replies.find(|reply| reply.status == 429)
                 })
             })

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::sandbox::Sandbox;
 
 /// The unit of the package.
-const UNIT: &str = include_str!("../../../../../packaging/ingather.service");
+const UNIT: &str = include_str!("../../../../../../packaging/ingather.service");
 
 #[test]
 fn a_service_manager_is_told_that_it_is_ready_alive_and_ending() {
