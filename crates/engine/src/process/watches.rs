@@ -93,7 +93,7 @@ impl Watches {
                 due.unwatched.push((job.id, sentence));
             }
             // What was interrupted is begun again by the scheduler, or rests until a person begins it.
-            if is_busy || job.paused || job.state != State::Resting {
+            if is_busy || job.paused || job.restart.is_some() || job.state != State::Resting {
                 continue;
             }
             match watched.next(now, steady) {
