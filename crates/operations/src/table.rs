@@ -246,7 +246,8 @@ mod tests {
             assert!(!required.as_array().unwrap().contains(&"next".into()), "{}", one.name);
         }
         let names: Vec<&str> = lists.iter().map(|one| one.name).collect();
-        assert_eq!(names, ["jobs.list", "jobs.runs", "jobs.held", "documents.list", "audit.list"]);
+        let paged = ["jobs.list", "jobs.runs", "jobs.held", "documents.list", "system.status", "audit.list"];
+        assert_eq!(names, paged);
     }
 
     #[test]
