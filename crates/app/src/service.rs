@@ -283,12 +283,16 @@ impl Service for Running {
 
     fn log(&self, line: &str) {
         if !self.global.quiet {
-            show::stderr(&line.replace(['\n', '\r'], " "));
+            show::log_line(&line.replace(['\n', '\r'], " "));
         }
     }
 
     fn note(&self, entry: &LogEntry<'_>) {
         let LogEntry { event, outcome, job, caller, request } = *entry;
+        if !show::writes_objects() {
+            let of = if job.is_empty() { String::new() } else { format!(" of job {job}") };
+            return self.log(&format!("{caller} asked for {event}{of}: {outcome}"));
+        }
         let more = [("outcome", outcome), ("job", job), ("caller", caller), ("request", request)];
         show::note("info", event, outcome, &more.map(|(name, value)| (name, value.into())));
     }
@@ -444,7 +448,14 @@ impl Host for Running {
             RunHappening::Paused(true) => ("job.paused", "info", None),
             RunHappening::Paused(false) => ("job.resumed", "info", None),
         };
-        show::note(level, name, error.unwrap_or(name), &[("job", event.job.as_str().into())]);
+        let mut more = vec![("job", event.job.as_str().into())];
+        if let RunHappening::Ended { run, outcome, counts, millis, .. } = &event.what {
+            more.push(("run", serde_json::json!(run)));
+            more.push(("outcome", outcome.as_str().into()));
+            more.push(("counts", serde_json::json!(counts)));
+            more.push(("seconds", serde_json::json!(*millis as f64 / 1_000.0)));
+        }
+        show::note(level, name, error.unwrap_or(name), &more);
         let listeners = locked(&self.listeners).clone();
         listeners.iter().for_each(|listener| listener(event));
     }

@@ -121,6 +121,19 @@ pub(crate) fn stderr(text: &str) {
     }
 }
 
+/// Writes one line of the log of a service, with its time, unless the journal of the system adds that.
+pub(crate) fn log_line(text: &str) {
+    if log::is_objects() || std::env::var_os("JOURNAL_STREAM").is_some() {
+        return stderr(text);
+    }
+    stderr(&format!("{} {text}", ingather_operations::in_words::instant(crate::wiring::now())));
+}
+
+/// Whether the log is for programs.
+pub(crate) fn writes_objects() -> bool {
+    log::is_objects()
+}
+
 /// Writes one line to standard error as it is.
 fn write(line: &str) {
     // There is nowhere left to say that this failed.

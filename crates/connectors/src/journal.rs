@@ -87,6 +87,7 @@ fn named(value: &Value) -> Result<(PathBuf, String), Fault> {
 fn check(value: &Value, _context: &OutputContext) -> Result<(), Fault> {
     let (path, name) = named(value)?;
     let closed = |errno: Errno| unusable(&name, &errno.into());
+    refuse_link(&path, &name)?;
     let facts = match path.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let folder = path.parent().unwrap_or(Path::new("/"));
@@ -114,6 +115,17 @@ fn unusable(name: &str, error: &std::io::Error) -> Fault {
             Fault::refused("journal", format!("journal `{name}`: {error}"))
         }
         _ => Fault::passing("journal", format!("journal `{name}`: {error}")),
+    }
+}
+
+/// Whoever may make a link beside a journal decides where its lines go: with the rights of this program.
+fn refuse_link(path: &Path, name: &str) -> Result<(), Fault> {
+    match path.symlink_metadata() {
+        Ok(facts) if facts.is_symlink() => {
+            let sentence = format!("journal `{name}` is a link; name the file that it leads to");
+            Err(Fault::refused("journal", sentence))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -192,9 +204,10 @@ fn lock(file: &File) -> rustix::io::Result<()> {
 impl Journal {
     fn open(path: &Path, name: String) -> Result<Journal, Fault> {
         let failed = |error: std::io::Error| unusable(&name, &error);
+        refuse_link(path, &name)?;
         let existed = path.exists();
         // Without blocking, so that a pipe that is named by mistake is met by the question below.
-        let flags = OFlags::NONBLOCK.union(OFlags::CLOEXEC).bits().cast_signed();
+        let flags = OFlags::NONBLOCK.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).bits().cast_signed();
         let mut options = OpenOptions::new();
         // At its end, wherever that is: behind the end of a file that was cut there would be a hole.
         options.read(true).append(true).create(true).mode(0o600).custom_flags(flags);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::Presence;
 use ingather_model::job::Definition;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::run_counts::counted;
@@ -110,8 +111,10 @@ impl Engine {
             ));
         };
         let work = self.process.begin(job, "confirmation", Some(&self.writing()?), &self.cancel)?;
-        // Asked once it is begun, as a run does: a pause that comes before is seen.
-        if self.reader.read(|sql| jobs::get(sql, job.id))?.is_some_and(|job| job.paused) {
+        // Asked once it is begun, as a run does: a pause that comes before is seen. Of a continuous job only a pause keeps the next pass from
+        // making void what is held.
+        let holds = |job: Job| job.paused && job.definition.schedule != Some(Schedule::Continuous);
+        if self.reader.read(|sql| jobs::get(sql, job.id))?.is_some_and(holds) {
             return Err(paused(&job.name));
         }
         let mut remover = self.remover_for(job, progress, Some(number), &work)?;

@@ -379,6 +379,8 @@ pub const WATCH_DEPTH_MAX: usize = 256;
 pub const WATCH_SCOPES_MAX: usize = 1_024;
 /// Rest before lost watches are set anew, milliseconds: each time all folders are entered.
 pub const WATCH_REST_MS: i64 = 1_000;
+/// How often that rest doubles while a source is not there: eight seconds at most.
+pub const WATCH_AWAY_DOUBLINGS_MAX: u32 = 3;
 /// Shortest and longest rest between two passes of a continuous job, milliseconds; between them it is as long as the last pass took.
 pub const PASS_REST_MS_MIN: i64 = 250;
 /// See [`PASS_REST_MS_MIN`].

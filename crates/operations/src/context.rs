@@ -250,12 +250,19 @@ impl Places<'_> {
     /// `Forbidden`, with the places that there are.
     pub(crate) fn refuse_elsewhere(self, path: &Path) -> Result<()> {
         let Places::Below(roots) = self else { return Ok(()) };
-        // Of what is not there yet, such as a journal, the folder decides: it is followed to where it is now.
-        let found = std::fs::canonicalize(path).or_else(|_| {
+        // Of what is not there yet, such as a journal, the folder decides: it is followed to where it is now. A link that leads nowhere is
+        // there: what it leads to may come.
+        let found = std::fs::canonicalize(path).or_else(|error| {
+            if path.symlink_metadata().is_ok() {
+                return Err(error);
+            }
             let parent = path.parent().unwrap_or(path);
             Ok(std::fs::canonicalize(parent)?.join(path.file_name().unwrap_or_default()))
         });
-        let found = found.map_err(|error: std::io::Error| Problem::of_path(path, &error))?;
+        let found = found.map_err(|error: std::io::Error| {
+            let problem = Problem::of_path(path, &error);
+            if problem.code == Code::Unable { Problem::usage(problem.to_string()) } else { problem }
+        })?;
         if roots.iter().any(|root| found.starts_with(root)) {
             return Ok(());
         }

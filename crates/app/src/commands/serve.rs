@@ -63,7 +63,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     if let Some(links) = running.links() {
         links.answers_at(format!("{scheme}://{}", reached(address)));
     }
-    first_key(&running)?;
+    first_key(&running, &socket.path)?;
     // It hears of runs from the first one on.
     let mut front = Front::new(running.clone())
         .with_open_metrics(serve.metrics_open)
@@ -82,6 +82,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
         let _ = std::fs::remove_file(path);
     }
     served.map_err(|error| Failure::unable(format!("cannot serve: {}", exit::in_words(&error))))?;
+    running.log("ended");
     match running.lost() {
         Some(lost) => Err(Failure::new(Code::TakenOver, format!("the service ends: {lost}"))),
         None => Ok(exit::DONE),
@@ -140,16 +141,16 @@ fn make_way(path: &Path) -> Result<()> {
 }
 
 /// Makes the first key, when there is none and a person is there to be told it: a log would keep it.
-fn first_key(running: &Running) -> Result<()> {
+fn first_key(running: &Running, socket: &Path) -> Result<()> {
     let context = running.context();
     if !api_keys::LIST.call(&context, &caller(), ListApiKeys {})?.api_keys.is_empty() {
         return Ok(());
     }
     if !show::is_terminal_out() {
-        running.log(
-            "there is no API key yet, and no terminal to show one: make one over the socket, POST /api/v1/api-keys, or with \
-             `ingather api-key create` while no service runs",
-        );
+        running.log(&format!(
+            "there is no API key yet, and no terminal to show one: `ingather api-key create NAME --role admin --server unix:{}` makes one",
+            socket.display()
+        ));
         return Ok(());
     }
     let account = own_account(running);

@@ -27,7 +27,14 @@ use ingather_store::jobs::Job;
 
 /// A run is about to begin; see [`Process::announce`].
 pub struct Announced {
-    _work: Work,
+    work: Work,
+}
+
+impl Announced {
+    /// Whether somebody asked it to stop, and not everything.
+    pub fn was_stopped(&self) -> bool {
+        self.work.was_stopped()
+    }
 }
 
 /// The lease is kept; see [`crate::Engine::keep_lease`].
@@ -77,7 +84,7 @@ impl Process {
     /// # Errors
     /// `Running` while one is announced, or the job is worked on.
     pub fn announce(&self, job: &Job, whole: &Cancel) -> Result<Announced> {
-        UnderWay::announce(&self.under_way, job, whole).map(|work| Announced { _work: work })
+        UnderWay::announce(&self.under_way, job, whole).map(|work| Announced { work })
     }
 
     /// What is told of the lease, from now on: that it cannot be renewed for now, and that it can again, a sentence each. The first one who
@@ -90,6 +97,11 @@ impl Process {
     /// Asks what is announced or under way for a job to stop at its next safe place, and nothing else; false when there is nothing.
     pub fn stop(&self, job: JobId) -> bool {
         self.under_way.stop(job)
+    }
+
+    /// The same for a run that is just about to begin; false where there is none.
+    pub fn stop_beginning(&self, job: JobId) -> bool {
+        self.under_way.stop_beginning(job)
     }
 
     /// Whether anything that writes is announced or under way for a job.

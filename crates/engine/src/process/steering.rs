@@ -46,17 +46,45 @@ impl Engine {
                 }
                 continue;
             };
-            let rests = self.write_fact(&writer, |sql| {
-                let rests = jobs::let_rest(sql, job.id)?;
-                if rests {
-                    runs::interrupt(sql, job.id, writer.call.now())?;
-                }
-                Ok(rests)
-            })?;
+            let rests = self.write_fact(&writer, |sql| no_more(sql, job.id, writer.call.now()))?;
             return Ok(if rests { Aborted::Rests } else { Aborted::Nothing });
         }
         let sentence = format!("runs of job {} begin and end all the time; pause it first", job.name);
         Err(EngineError::refused(Refusal::Running, sentence))
+    }
+
+    /// A run of that kind is wanted, which is on disk before whoever asked is answered: where this process ends or a pause comes before the
+    /// run has begun, it begins later, by whoever asks [`crate::scheduler`].
+    ///
+    /// # Errors
+    /// `Paused`; `ReadOnly`; what the store says.
+    pub fn want_run(&self, job: &Job, kind: RunKind, rereads: bool) -> Result<()> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        let is_wanted = self.write_fact(&writer, |sql| {
+            if jobs::get(sql, job.id)?.is_some_and(|job| job.paused) {
+                return Ok(false);
+            }
+            if rereads {
+                jobs::ask_reread(sql, job.id)?;
+            }
+            jobs::ask_restart(sql, job.id, Some(kind)).map(|()| true)
+        })?;
+        is_wanted.then_some(()).ok_or_else(|| paused(&job.name))
+    }
+
+    /// The run that was wanted of a job cannot begin, and whoever looks is told why: it is not tried again. `rests`: a person has stopped it,
+    /// and what was to go on with it does so no more.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn want_no_run(&self, job: JobId, rests: bool) -> Result<()> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        self.write_fact(&writer, |sql| match rests {
+            true => no_more(sql, job, writer.call.now()).map(drop),
+            false => jobs::ask_restart(sql, job, None),
+        })
     }
 
     /// Stops the run of a job that is under way, after which another one of that kind begins: by whoever asks [`crate::scheduler`]. What was found
@@ -114,4 +142,15 @@ impl Engine {
         // After the store: a run that begins now is refused, or hears it.
         Ok(self.process.under_way.pause(job, paused))
     }
+}
+
+/// No run of a job that rests begins for what was asked, interrupted or put down before; false where none would have.
+fn no_more(sql: &mut Sql<'_>, job: JobId, now: i64) -> std::result::Result<bool, StoreError> {
+    let was_wanted = jobs::get(sql, job)?.is_some_and(|job| job.restart.is_some());
+    jobs::ask_restart(sql, job, None)?;
+    let rests = jobs::let_rest(sql, job)?;
+    if rests {
+        runs::interrupt(sql, job, now)?;
+    }
+    Ok(rests || was_wanted)
 }

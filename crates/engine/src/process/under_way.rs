@@ -95,6 +95,11 @@ pub(crate) struct Work {
 }
 
 impl State {
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.cancel.cancel();
+    }
+
     /// Whether this is in the way of something that writes for the same job: a run that was announced is, but for itself.
     fn hinders(&self, doing: &str) -> bool {
         match self.kind {
@@ -156,11 +161,18 @@ impl UnderWay {
     pub(crate) fn stop(&self, job: JobId) -> bool {
         let works = lock(&self.works);
         let of_job = works.iter().filter(|work| work.job == job);
-        let stop = |work: &Arc<State>| {
-            work.stopped.store(true, Ordering::Relaxed);
-            work.cancel.cancel();
-        };
-        of_job.map(stop).count() > 0
+        of_job.inspect(|work| work.stop()).count() > 0
+    }
+
+    /// Asks a run that is just about to begin to stop; false where there is none.
+    pub(crate) fn stop_beginning(&self, job: JobId) -> bool {
+        let works = lock(&self.works);
+        let writes = || works.iter().filter(|work| work.job == job && work.kind != Kind::Reads);
+        let is_begun = |work: &Arc<State>| work.doing != "run" || lock(&work.pause).run.strong_count() > 0;
+        if writes().any(is_begun) {
+            return false;
+        }
+        writes().inspect(|work| work.stop()).count() > 0
     }
 
     /// What a restart of a job finds.

@@ -58,7 +58,10 @@ impl BySchedule {
         let mut again = look.again;
         self.tried.retain(|_, tried| now.abs_diff(tried.at) < limits::SCHEDULE_RETRY_MS as u64);
         for (job, kind) in look.begins {
-            if let Some(tried) = self.tried.get(&job.id).filter(|tried| tried.before == job.run) {
+            // What a person asked for is not asked for any more once it was refused, but for a pause that has ended since.
+            let is_asked = job.restart.is_some();
+            let tried = self.tried.get(&job.id).filter(|tried| tried.before == job.run && !is_asked);
+            if let Some(tried) = tried {
                 let retry = tried.at.saturating_add(limits::SCHEDULE_RETRY_MS);
                 again = Some(again.map_or(retry, |again| again.min(retry)));
                 continue;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ingather_engine::{Engine, Watches};
 use ingather_model::ids::JobId;
+use ingather_model::lifecycle::outcome::GuardState;
 use ingather_model::limits;
 use ingather_store::jobs::Job;
 use ingather_store::runs::Run;
@@ -38,8 +39,11 @@ impl Continuous {
             |job: &Job| -> Engine { context.engine(reader.clone(), None, &journals(&job.definition)) };
         let (process, clock) = (context.host.process(), &*context.clock);
         let names: Vec<(JobId, String)> = jobs.iter().map(|(job, _)| (job.id, job.name.clone())).collect();
+        let holds = |last: &Option<Run>| last.as_ref().is_some_and(|run| run.guard == Some(GuardState::Held));
+        let held = jobs.iter().filter(|(_, last)| holds(last)).map(|(job, _)| (job.id, held(&job.name)));
+        let held: Vec<(JobId, String)> = held.collect();
         let due = self.watches.look(jobs, &engine, &process, clock)?;
-        let mut looked = Looked { again: due.again, told: Vec::new() };
+        let mut looked = Looked { again: due.again, told: held };
         for job in due.begins {
             self.watches.begin(&job, &engine, clock);
             if let Err(problem) = start::begin_pass(context, &job) {
@@ -55,4 +59,12 @@ impl Continuous {
         looked.told.extend(told);
         Ok(looked)
     }
+}
+
+/// Passes end without a word, and here somebody is needed. Each of them holds what the last one held: it is told once.
+fn held(name: &str) -> String {
+    format!(
+        "job {name}: removals are held and wait for a person: `ingather job pause {name}` lets no other pass begin, `ingather job held {name}` \
+         lists them, and `ingather job confirm` carries them out"
+    )
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 pub use ingather_engine::progress::{Progress, Snapshot};
-use ingather_engine::{EngineError, Report};
+use ingather_engine::{EngineError, Refusal, Report};
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::run_counts::RunCounts;
@@ -81,7 +81,13 @@ pub(super) fn ended(context: &Context<'_>, job: &str, report: &Result<Report, En
         },
         Err(error) => RunHappening::Ended {
             run: None,
-            outcome: RunOutcome::Failed,
+            // A run of a job that a person has paused meanwhile begins when the pause ends.
+            outcome: match error {
+                EngineError::Refused { refusal: Refusal::Paused | Refusal::Stopped, .. } => {
+                    RunOutcome::Stopped
+                }
+                _ => RunOutcome::Failed,
+            },
             counts: RunCounts::default(),
             millis: 0,
             error: Some(error.to_string()),

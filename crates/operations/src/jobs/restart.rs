@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::named;
-use super::start::{begin, full, kind_of, refuse_paused};
+use super::start::{begin_asked, full, kind_of, refuse_paused};
 use super::sync::Synced;
 use crate::context::{Caller, Context};
 use crate::operation::schema;
@@ -120,7 +120,7 @@ fn restart(context: &Context<'_>, _: &Caller<'_>, request: RestartJob) -> Result
             return Ok(Restarted { job: job.name, mode, stopping: true, ended: None });
         }
     }
-    match begin(context, &job, request.mode) {
+    match begin_asked(context, &job, request.mode) {
         // Somebody else has begun it since, which comes to the same.
         Err(problem) if problem.code == Code::Running && context.host.process().works_on(job.id) => {
             Ok(Restarted { job: job.name, mode, stopping: false, ended: None })

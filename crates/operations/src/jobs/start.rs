@@ -1,6 +1,7 @@
 //! Runs that a person or a schedule asks for, of jobs as they are stored: their beginning, and their end before its time.
 
 use ingather_engine as engine;
+use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::job::State;
 use ingather_store::jobs::Job as Stored;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::named;
 use super::sync::{self, Of, SyncSource, Synced};
-use crate::context::{Caller, Context, Doing, Places};
+use crate::context::{Caller, Context, Doing, Places, Writing};
 use crate::in_words;
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
@@ -133,7 +134,7 @@ pub struct Aborted {
 fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Started> {
     let job = named(&context.existing()?, &request.job)?;
     let mode = kind_of(&job, request.mode);
-    let ended = begin_run(context, &job, request, Of::Stored)?.map(Box::new);
+    let ended = begin_run(context, &job, request, By::Person)?.map(Box::new);
     Ok(Started { job: job.name, mode, ended })
 }
 
@@ -152,13 +153,31 @@ pub(super) fn refuse_paused(job: &Stored) -> Result<()> {
     Err(Problem::new(Code::Paused, sentence))
 }
 
-/// Begins a run of a job as it is stored: the one place where runs are begun that nobody waits for. What it did, where it has
-/// ended: in a program that ends with its answer.
+/// Who begins a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// Somebody who is told that it was begun: it is on disk before.
+    Person,
+    /// A schedule, which is asked again.
+    Schedule,
+    /// A continuous job, for its next pass.
+    Watch,
+}
+
+/// Begins a run of a job by its schedule. What it did, where it has ended: in a program that ends with its answer.
 ///
 /// # Errors
 /// `Running` while the job is worked on, `Busy` while as many run as may.
 pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
-    begin_run(context, job, as_stored(job, mode), Of::Stored)
+    begin_run(context, job, as_stored(job, mode), By::Schedule)
+}
+
+/// The same for somebody who asks.
+///
+/// # Errors
+/// Those of [`begin`].
+pub(super) fn begin_asked(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
+    begin_run(context, job, as_stored(job, mode), By::Person)
 }
 
 /// Begins a pass of a continuous job, in a service.
@@ -166,18 +185,21 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
 /// # Errors
 /// Those of [`begin`].
 pub(super) fn begin_pass(context: &Context<'_>, job: &Stored) -> Result<()> {
-    begin_run(context, job, as_stored(job, RunKind::Full), Of::Pass).map(drop)
+    begin_run(context, job, as_stored(job, RunKind::Full), By::Watch).map(drop)
 }
 
 fn as_stored(job: &Stored, mode: RunKind) -> StartJob {
     StartJob { job: job.name.clone(), mode, guard_off: false, accepts_devices: false, rereads: false }
 }
 
-fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, of: Of) -> Result<Option<Synced>> {
+/// The one place where runs are begun that nobody waits for.
+fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, by: By) -> Result<Option<Synced>> {
+    let of = if by == By::Watch { Of::Pass } else { Of::Stored };
+    let kind = kind_of(job, start.mode);
     let request = SyncSource {
         root: job.root.clone(),
         name: Some(job.name.clone()),
-        minimal: kind_of(job, start.mode) == RunKind::Minimal,
+        minimal: kind == RunKind::Minimal,
         guard_off: start.guard_off,
         accepts_devices: start.accepts_devices,
         rereads: start.rereads,
@@ -193,23 +215,58 @@ fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, of: Of) -> Re
     let writes = context.host.write("start of a run")?;
     // From here on it can be stopped, and nobody begins another one.
     let announced = context.host.process().announce(job, &context.host.cancel())?;
+    if by == By::Person {
+        context.engine(context.existing()?, Some(&writes), &[]).want_run(job, kind, start.rereads)?;
+    }
+    let id = job.id;
     let work = move |context: &Context<'_>| {
         let ended = sync::run_job(context, Places::Any, of, request, &mut |_| {});
+        let stopped = announced.was_stopped();
+        if let Err(problem) = &ended
+            && (by != By::Watch || stopped)
+        {
+            take_back(context, &writes, id, problem, stopped)?;
+        }
         drop(announced);
         drop(writes);
-        let synced = ended?;
-        let did = format!("{} in {:.1} s", in_words::sentence(&synced.counts()), synced.line.seconds);
-        match (synced.error, synced.stopped) {
-            (Some(error), _) => Err(Problem::unable(format!("{error} ({did})"))),
-            (None, true) => Ok(format!("stopped: {did}")),
-            (None, false) => Ok(format!("ended: {did}")),
-        }
+        told(ended?)
     };
-    let doing = match of {
-        Of::Pass => Doing::quiet(format!("pass of job {}", job.name)),
-        Of::Any | Of::Stored => Doing::told(format!("run of job {}", job.name)),
+    let doing = match by {
+        By::Watch => Doing::quiet(format!("pass of job {}", job.name)),
+        By::Person | By::Schedule => Doing::told(format!("run of job {}", job.name)),
     };
-    background.go(doing, Box::new(work)).map(|()| None)
+    let begun = background.go(doing, Box::new(work));
+    if let Err(problem) = &begun
+        && by == By::Person
+    {
+        take_back(context, &context.host.write_beside("start of a run")?, id, problem, false)?;
+    }
+    begun.map(|()| None)
+}
+
+/// What a run did, for the log.
+fn told(synced: Synced) -> Result<String> {
+    let did = format!("{} in {:.1} s", in_words::sentence(&synced.counts()), synced.line.seconds);
+    match (synced.error, synced.stopped) {
+        (Some(error), _) => Err(Problem::unable(format!("{error} ({did})"))),
+        (None, true) => Ok(format!("stopped: {did}")),
+        (None, false) => Ok(format!("ended: {did}")),
+    }
+}
+
+/// A run could not begin that somebody may have asked for, or was `stopped` by somebody before it had: it is not wanted any more, unless it
+/// begins by itself when a pause, other work on the job, or the end of the service is over.
+fn take_back(
+    context: &Context<'_>,
+    writes: &Writing,
+    job: JobId,
+    problem: &Problem,
+    stopped: bool,
+) -> Result<()> {
+    if !stopped && matches!(problem.code, Code::Paused | Code::Stopped | Code::Running) {
+        return Ok(());
+    }
+    Ok(context.engine(context.existing()?, Some(writes), &[]).want_no_run(job, stopped)?)
 }
 
 fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Aborted> {
@@ -224,11 +281,10 @@ fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Abo
             format!("{data} is being written by {holder}; ask that process to stop the job, or end it"),
         ));
     }
-    // A run that nobody wants to go on, or to be followed by another one, stops without a word on disk.
     let mut aborted = Aborted { stopping: false, rests: false, job: job.name.clone() };
-    if job.restart.is_none() {
-        aborted.stopping = context.host.process().stop(job.id);
-    }
+    let process = context.host.process();
+    // One that has not begun takes back what wanted it. One that is followed by no other stops without a word on disk.
+    aborted.stopping = process.stop_beginning(job.id) || (job.restart.is_none() && process.stop(job.id));
     if !aborted.stopping && (job.restart.is_some() || job.state != State::Resting) {
         let writing = context.host.write_beside("job abort")?;
         let found = context.engine(reader, Some(&writing), &[]).abort(&job)?;

@@ -77,7 +77,9 @@ pub(super) fn of(
         Err(BlockedReason::Resting { .. }) if told.is_some_and(|told| told.continuous) => {
             Some(match is_service {
                 true => "nothing has changed since it looked last; a change begins the next look".to_owned(),
-                false => "`ingather serve` follows the changes of its source".to_owned(),
+                false => {
+                    "no service is at work; `ingather serve` follows the changes of its source".to_owned()
+                }
             })
         }
         Err(BlockedReason::Resting { starts_at: None }) if told.is_some() => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ingather_contract::search::{self as contract, Sort, Zone};
 use ingather_model::access::identity::Identity;
+use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Reader, runs};
@@ -18,6 +19,7 @@ use crate::in_words;
 use crate::jobs::{Resends, resends};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
+use crate::system::jobs::{is_service, run_again};
 
 const FOUND: &str = r#"{"summary": {"total": 2, "all_words": 1, "offset": 1, "hits": 1,
     "facets": {"types": [{"value": "text/plain", "count": 2}], "jobs": [{"value": "share", "count": 2}]},
@@ -286,9 +288,17 @@ fn unfinished(context: &Context<'_>, reader: &Reader) -> Result<Vec<String>> {
     let (jobs, unfinished) = reader.read(|sql| Ok((jobs::list(sql)?, runs::unfinished(sql)?)))?;
     let searched = |job: &&Job| job.definition.outputs.iter().any(|output| output == INDEX);
     let is_unfinished = |job: &&Job| job.run == 0 || unfinished.contains(&job.id);
-    let next = |job: &Job| match context.host.holder() {
-        Some(_) => "it goes on now".to_owned(),
-        None => format!("`ingather sync` of {} goes on", job.root),
+    let holder = context.host.holder();
+    let next = |job: &Job| {
+        // A service has what it works on, or is about to, on record.
+        let is_at_rest = job.state == State::Resting && job.restart.is_none();
+        if context.works_on(job.id) && !(is_service(holder.as_deref()) && is_at_rest) {
+            "it goes on now".to_owned()
+        } else if is_service(holder.as_deref()) && job.definition.schedule.is_some() && !job.paused {
+            "its schedule begins one".to_owned()
+        } else {
+            format!("{} goes on", run_again(context, job, holder.as_deref()))
+        }
     };
     let told = jobs.iter().filter(searched).filter(is_unfinished).map(|job| {
         format!(

@@ -4,6 +4,7 @@ use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps;
 use ingather_engine::scheduler::interrupted_too_often;
 use ingather_model::job::ContentBy;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
 use ingather_model::run_counts::{RunCounts, counted};
@@ -64,7 +65,7 @@ pub(super) fn of_job(
         let advice = format!("`ingather sync {} --content-by read --update` has content looked at", job.root);
         looks.push(Look::noted("content_by", format!("job {}: {what}", job.name), advice));
     }
-    looks.extend(of_runs(&engine.reader, job, holder, context.now())?);
+    looks.extend(of_runs(context, &engine.reader, job, holder)?);
     for found in engine.reader.read(|sql| overlaps::of_job(sql, job))? {
         // Told once, with the job that is overwritten.
         if found.job == job.name {
@@ -79,23 +80,51 @@ pub(super) fn of_job(
 }
 
 /// How the last runs of a job ended, and what they left to people. `holder` is who may be at work on it, in words.
-pub(super) fn of_runs(reader: &Reader, job: &Job, holder: Option<&str>, now: i64) -> Result<Vec<Look>> {
+pub(super) fn of_runs(
+    context: &Context<'_>,
+    reader: &Reader,
+    job: &Job,
+    holder: Option<&str>,
+) -> Result<Vec<Look>> {
     let last = reader.read(|sql| runs::list(sql, job.id, RUNS_MAX))?;
+    let again = run_again(context, job, holder);
     let mut looks = held_back(job, &last);
-    looks.push(last_run(job, &last, holder));
+    looks.extend(unattended(job, holder, &again));
+    looks.push(last_run(job, &last, holder, &again));
     if let Some(run) = last.first() {
-        looks.extend(what_waits_for_people(reader, job, run, holder, now)?);
+        looks.extend(what_waits_for_people(reader, job, run, context.now(), &again)?);
     }
-    looks.push(sent_again(reader, job, holder)?);
+    looks.push(sent_again(reader, job, holder, &again)?);
     Ok(looks)
 }
 
+pub(crate) fn is_service(holder: Option<&str>) -> bool {
+    holder.is_some_and(|holder| holder.ends_with(SERVICE))
+}
+
 /// How a person begins a run: a service writes alone as long as it works on the data directory.
-fn run_again(job: &Job, holder: Option<&str>) -> String {
-    match holder.is_some_and(|holder| holder.ends_with(SERVICE)) {
-        true => format!("`ingather job start {} --server ADDRESS`", job.name),
+pub(crate) fn run_again(context: &Context<'_>, job: &Job, holder: Option<&str>) -> String {
+    match is_service(holder) {
+        true => {
+            let data = context.host.data().display();
+            format!("`ingather job start {} --server unix:{data}/ingather.sock`", job.name)
+        }
         false => format!("`ingather sync` of {}", job.root),
     }
+}
+
+/// A schedule that nobody heeds.
+fn unattended(job: &Job, holder: Option<&str>, again: &str) -> Option<Look> {
+    let schedule = job.definition.schedule.as_ref().filter(|_| !is_service(holder) && !job.paused)?;
+    let waits = match schedule {
+        Schedule::Continuous => "the changes of its source are followed",
+        _ => "its schedule is heeded",
+    };
+    let sentence = format!("job {}: {waits} by a service alone, and none is at work", job.name);
+    let advice = format!(
+        "start one with `ingather serve`; without one, use {again}, and `--schedule none --update` there ends this advice"
+    );
+    Some(Look::bad("unattended", sentence, advice))
 }
 
 /// What keeps runs of a job from beginning until a person does something.
@@ -114,7 +143,7 @@ fn held_back(job: &Job, last: &[Run]) -> Vec<Look> {
     looks
 }
 
-fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
+fn last_run(job: &Job, found: &[Run], holder: Option<&str>, again: &str) -> Look {
     let well = found.iter().find(|run| run.outcome == Some(RunOutcome::Done));
     let name = &job.name;
     let when = well.map_or("no run has ended well yet".to_owned(), |run| {
@@ -124,9 +153,13 @@ fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
             time(run.ended_at.unwrap_or(run.started_at))
         )
     });
-    let advice = format!("{} goes on; `ingather job show {name}` tells more", run_again(job, holder));
+    let advice = format!("{again} goes on; `ingather job show {name}` tells more");
     let Some(run) = found.first() else {
-        return Look::bad("last_run", format!("job {name} never ran"), advice);
+        let sentence = format!("job {name} never ran");
+        return match job.definition.schedule.is_some() && is_service(holder) {
+            true => Look::good("last_run", format!("{sentence}; its schedule begins it")),
+            false => Look::bad("last_run", sentence, format!("{again} begins the first one")),
+        };
     };
     match (run.outcome, holder) {
         (Some(RunOutcome::Done), _) => Look::good("last_run", format!("job {name}: {when}")),
@@ -153,13 +186,7 @@ fn last_run(job: &Job, found: &[Run], holder: Option<&str>) -> Look {
 
 /// What no run can decide or mend: removals that are held, documents that failed, scopes that could not be read, and visits
 /// that are due while nothing works on them.
-fn what_waits_for_people(
-    reader: &Reader,
-    job: &Job,
-    run: &Run,
-    holder: Option<&str>,
-    now: i64,
-) -> Result<Vec<Look>> {
+fn what_waits_for_people(reader: &Reader, job: &Job, run: &Run, now: i64, again: &str) -> Result<Vec<Look>> {
     let name = &job.name;
     let (failed, overdue, blind) = reader.read(|sql| {
         let failed = queue::count_failures(sql, job.id, FailureKind::Failed)?;
@@ -173,7 +200,7 @@ fn what_waits_for_people(
     };
     let held = run.guard == Some(GuardState::Held);
     let scopes: Vec<String> =
-        blind.iter().take(BLIND_MAX).map(|spot| format!("{} ({})", spot.scope, spot.cause)).collect();
+        blind.iter().take(BLIND_MAX).map(|spot| format!("{} ({})", place(&spot.scope), spot.cause)).collect();
     Ok(vec![
         look(
             "held",
@@ -213,19 +240,22 @@ fn what_waits_for_people(
                 are(overdue),
                 time(run.ended_at.unwrap_or(run.started_at))
             ),
-            format!("{} goes on with them", run_again(job, holder)),
+            format!("{again} goes on with them"),
         ),
     ])
 }
 
+/// A scope in words.
+fn place(scope: &str) -> &str {
+    if scope == "/" { "its whole source" } else { scope }
+}
+
 /// What an output lost, and nobody finds until it is sent again.
-fn sent_again(reader: &Reader, job: &Job, holder: Option<&str>) -> Result<Look> {
+fn sent_again(reader: &Reader, job: &Job, holder: Option<&str>, again: &str) -> Result<Look> {
     let waits = ingather_engine::jobs::resends(reader, job)?;
     Ok(match resends_in_words(job, waits) {
         // Whoever writes may be about to send it.
-        Some(sentence) if holder.is_none() => {
-            Look::bad("resend", sentence, format!("{} sends them", run_again(job, holder)))
-        }
+        Some(sentence) if holder.is_none() => Look::bad("resend", sentence, format!("{again} sends them")),
         _ => Look::good("resend", format!("job {}: nothing has to be sent again by its next run", job.name)),
     })
 }

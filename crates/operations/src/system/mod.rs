@@ -1,6 +1,6 @@
 //! The system: whether the inventory is sound, and whether what surrounds it lets the program work.
 
-mod jobs;
+pub(crate) mod jobs;
 mod machine;
 mod outputs;
 mod status;

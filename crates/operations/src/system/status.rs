@@ -19,7 +19,7 @@ use crate::problem::Result;
 const STATUS: &str = r#"{"jobs": [{"job": "share", "well": false, "state": "resting", "paused": false,
     "documents": 1200, "run": 7, "outcome": "done", "ended_at": 1767225600000, "next": 1767232800000, "needs": [{"check": "failed",
     "says": "job share: 3 documents failed", "advice": "`ingather document list share --state failed` lists them"}]}],
-    "begun": true, "works": false, "next": "0a1b2c3d7368617265"}"#;
+    "works": false, "next": "0a1b2c3d7368617265"}"#;
 
 /// Whether all is well.
 pub static STATUS_OF_JOBS: Answering<AskStatus, Status> = Answering {
@@ -56,8 +56,6 @@ pub struct AskStatus {
 pub struct Status {
     /// The jobs.
     pub jobs: Vec<JobStatus>,
-    /// Whether there is an inventory at all.
-    pub begun: bool,
     /// Whether a process may be at work: a run that is under way in the inventory may be one whose process is gone.
     pub works: bool,
     /// Cursor of the next page; none at the end.
@@ -84,7 +82,7 @@ pub struct JobStatus {
     /// How that run ended; none while it is under way, or when its process died.
     #[schemars(schema_with = "schema::run_outcome")]
     pub outcome: Option<RunOutcome>,
-    /// When it ended, milliseconds since 1970 UTC.
+    /// When the last one that ended did, milliseconds since 1970 UTC.
     pub ended_at: Option<i64>,
     /// When its schedule begins the next run; none where nothing does.
     pub next: Option<i64>,
@@ -106,9 +104,8 @@ pub struct Need {
 fn status(context: &Context<'_>, _: &Caller<'_>, request: AskStatus) -> Result<Status> {
     let of = [STATUS_OF_JOBS.operation.name];
     let after = page::place(&of, request.cursor.as_deref())?;
-    let Some(reader) = context.host.reader()? else {
-        return Ok(Status { jobs: Vec::new(), begun: false, works: false, next: None });
-    };
+    // Of what is not there nothing is well: a monitor may look at the wrong place.
+    let reader = context.existing()?;
     let mut stored = reader.read(jobs::list)?;
     stored.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     stored.retain(|job| after.as_ref().is_none_or(|after| job.name > *after));
@@ -116,18 +113,20 @@ fn status(context: &Context<'_>, _: &Caller<'_>, request: AskStatus) -> Result<S
     stored.truncate(page::length(request.limit));
     let next = stored.last().filter(|_| more).map(|last| page::cursor(&of, &last.name));
     let jobs = stored.into_iter().map(|job| of_job(context, &reader, job)).collect::<Result<_>>()?;
-    Ok(Status { jobs, begun: true, works: context.may_work(), next })
+    Ok(Status { jobs, works: context.may_work(), next })
 }
 
 fn of_job(context: &Context<'_>, reader: &Reader, job: Job) -> Result<JobStatus> {
     // What ends or begins while the inventory is read has been at work.
     let worked = context.works_on(job.id);
+    // The one that is under way has not ended yet; the one before it has.
     let (documents, last) =
-        reader.read(|sql| Ok((documents::total(sql, job.id)?, runs::list(sql, job.id, 1)?)))?;
+        reader.read(|sql| Ok((documents::total(sql, job.id)?, runs::list(sql, job.id, 2)?)))?;
+    let ended_at = last.iter().find_map(|run| run.ended_at);
     let begun = last.first().map(|run| run.started_at);
     let told =
         job.definition.schedule.as_ref().map(|schedule| ToldSchedule::of(schedule, begun, context.now()));
-    let mut looks = of_runs(reader, &job, context.host.holder().as_deref(), context.now())?;
+    let mut looks = of_runs(context, reader, &job, context.host.holder().as_deref())?;
     let works = worked || context.works_on(job.id);
     if let Some(problem) = told.as_ref().and_then(|told| told.problem.clone()) {
         let advice = format!("change it with `ingather job define {} --update --schedule …`", job.root);
@@ -162,7 +161,7 @@ fn of_job(context: &Context<'_>, reader: &Reader, job: Job) -> Result<JobStatus>
         documents,
         run: run.as_ref().map(|run| run.number),
         outcome: run.as_ref().and_then(|run| run.outcome),
-        ended_at: run.as_ref().and_then(|run| run.ended_at),
+        ended_at,
         next: told.and_then(|told| told.next.first().copied()).filter(|_| !job.paused),
         needs,
         job: job.name,

@@ -8,6 +8,7 @@ use ingather_operations::declaration::{
     APPLY, Applied, ApplyDeclaration, Declaration, JobChange, JobChangeKind,
 };
 
+use super::yaml;
 use crate::arguments::{Apply, Global, STANDARD};
 use crate::exit::{self, Failure, Result};
 use crate::show;
@@ -86,6 +87,6 @@ fn read(file: &Path) -> Result<Declaration> {
     } else if ends("json") || text.trim_start().starts_with('{') {
         serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
     } else {
-        serde_saphyr::from_str(&text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))
+        yaml::read(&text).map_err(wrong)
     }
 }

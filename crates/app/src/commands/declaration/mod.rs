@@ -2,3 +2,4 @@
 
 pub(super) mod apply;
 pub(super) mod export;
+mod yaml;

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use ingather_model::lifecycle::job::State;
-use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::limits;
+use ingather_model::run_counts::RunCounts;
 use ingather_operations::in_words;
 use ingather_operations::jobs::{self, ShowJob, ShownJob};
 
@@ -29,7 +30,7 @@ pub(super) fn run(program: &Program<'_>, job: &str, timeout_seconds: u32) -> Res
                 "{job}: run {} {}: {}",
                 run.run,
                 super::outcome_of(run),
-                in_words::sentence(&run.counts)
+                in_words::sentence(&left(run))
             ),
         });
     }
@@ -71,11 +72,19 @@ fn code(shown: &ShownJob) -> u8 {
         None => exit::DONE,
         Some(run)
             if run.outcome == Some(RunOutcome::Done)
-                && !run.counts.has_failures()
+                && !left(run).has_failures()
                 && shown.blind.is_empty() =>
         {
             exit::DONE
         }
         Some(_) => exit::HAS_FAILURES,
+    }
+}
+
+/// What became of the documents of a run until now: what was confirmed, or is void, is not held any more.
+fn left(run: &jobs::Run) -> RunCounts {
+    match run.guard {
+        Some(GuardState::Confirmed | GuardState::Void) => RunCounts { held: 0, ..run.counts },
+        _ => run.counts,
     }
 }

@@ -16,7 +16,8 @@ fn needs(sandbox: &Sandbox, job: &str) -> Vec<String> {
 fn the_status_says_what_somebody_is_needed_for_and_its_exit_code_that_somebody_is() {
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let sandbox = Sandbox::new(kept);
-        sandbox.run(&["status"]).exits(0);
+        // A monitor that looks at the wrong place is told.
+        sandbox.run(&["status"]).refuses(3, &["nothing in", "ingather sync FOLDER"]);
         (0..40).for_each(|n| sandbox.write(&format!("{n}.txt"), "apple"));
         sandbox.synced(&[]);
         let well = sandbox.run(&["status"]).exits(0);
@@ -43,6 +44,21 @@ fn the_status_says_what_somebody_is_needed_for_and_its_exit_code_that_somebody_i
         assert_eq!(needs(&sandbox, "second"), ["last_run"], "it never ran");
         sandbox.run(&["sync", "--all"]).exits(0);
         assert_eq!((needs(&sandbox, "root"), needs(&sandbox, "second")), (vec![], vec![]));
+        sandbox
+            .run(&[
+                "job",
+                "define",
+                "root",
+                "--name",
+                "second",
+                "--to",
+                "null",
+                "--schedule",
+                "@daily",
+                "--update",
+            ])
+            .exits(0);
+        assert_eq!(needs(&sandbox, "second"), ["unattended"], "no service heeds it");
     }
 }
 

@@ -74,8 +74,38 @@ fn what_comes_changes_moves_and_goes_is_found_as_it_is_without_anybody_asking_fo
         finds(&service, &["old/in/side.txt"]);
         service.end(Signal::TERM);
         sandbox.run(&["verify"]).exits(0);
-        sandbox.run(&["doctor"]).exits(0);
+        let doctor = sandbox.run(&["doctor"]).exits(1);
+        assert!(doctor.err.contains("1 problem found"), "{doctor:?}");
+        assert!(
+            doctor.out.contains("the changes of its source are followed by a service alone"),
+            "{doctor:?}"
+        );
     }
+}
+
+#[test]
+fn what_passes_hold_is_told_and_confirmed_while_the_job_is_paused() {
+    let sandbox = sandbox(Kept::Sqlite);
+    (0..40).for_each(|n| sandbox.write(&format!("{n}.txt"), "apple"));
+    let mut service = Service::start(&sandbox);
+    let all = || found(&service, "all=true").len();
+    assert!(comes(|| all() == 41));
+    (0..40).for_each(|n| fs::remove_file(sandbox.root().join(format!("{n}.txt"))).unwrap());
+    let held =
+        || shown(&service)["hold"].as_str().is_some_and(|hold| hold.contains("held and wait for a person"));
+    assert!(comes(held), "{}", shown(&service));
+    service.tells("job root: removals are held and wait for a person");
+    service.answer("POST", "/api/v1/jobs/root/pause");
+    // Nothing makes it void any more.
+    sandbox.write("new.txt", "apple");
+    assert!(comes(|| shown(&service)["works"] == false));
+    let run = shown(&service)["run"]["run"].clone();
+    let held = service.answer("GET", "/api/v1/jobs/root/held")["removals"].as_array().unwrap().len() as u64;
+    let confirmed = service.request("POST", "/api/v1/jobs/root/confirm").body(&json!({"run": run}));
+    let confirmed = confirmed.send(service.address).is(200).json();
+    assert_eq!(confirmed["deleted"], held, "{confirmed}");
+    service.answer("POST", "/api/v1/jobs/root/resume");
+    finds(&service, &["a.txt", "new.txt"]);
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn an_api_key_names_no_place_outside_the_roots_of_the_service() {
         let service = Service::with(&sandbox, admin.clone(), &[]);
         define(&service, json!({"root": place("open/in")})).refuses(403, "outside_roots");
     }
-    let service = Service::with(&sandbox, admin, &["--root", &place("open")]);
+    let mut service = Service::with(&sandbox, admin, &["--root", &place("open")]);
     define(&service, json!({"root": place("closed/in")})).refuses(403, "outside_roots");
     define(&service, json!({"root": place("open/../closed/in")})).refuses(400, "wrong_use");
     define(&service, json!({"root": place("open/way/in")})).refuses(400, "wrong_use");
@@ -193,6 +193,10 @@ fn an_api_key_names_no_place_outside_the_roots_of_the_service() {
     for file in ["closed/j.jsonl", "open/way/j.jsonl", "open/../closed/j.jsonl"] {
         define(&service, journal(file)).refuses(403, "outside_roots");
     }
+    symlink(sandbox.path().join("closed/j.jsonl"), sandbox.path().join("open/link.jsonl")).unwrap();
+    define(&service, journal("open/link.jsonl")).refuses(400, "wrong_use");
+    let other = json!({"root": place("open/in"), "source": {"root": place("closed/in")}});
+    define(&service, other).refuses(400, "definition");
     let declared = json!({"declaration": {"version": 1, "jobs": [{"name": "in", "source": {"root": place("closed/in")}}]}});
     service
         .request("POST", "/api/v1/declaration")
@@ -202,6 +206,21 @@ fn an_api_key_names_no_place_outside_the_roots_of_the_service() {
     assert_eq!(service.answer("GET", "/api/v1/jobs")["jobs"], json!([]));
     assert!(!sandbox.path().join("closed/j.jsonl").exists());
     define(&service, journal("open/j.jsonl")).is(200);
+    let moved = json!({"root": place("open/in"), "name": "in", "update": true, "source": {"root": place("closed/in")}});
+    define(&service, moved).refuses(400, "definition");
+    let own =
+        json!({"root": place("open/in"), "name": "in", "update": true, "source": {"root": place("open/in")}});
+    define(&service, own).is(200);
+    // What becomes a link later leads nowhere, either.
+    std::fs::rename(sandbox.path().join("open/j.jsonl"), sandbox.path().join("open/old.jsonl"))
+        .unwrap_or_default();
+    symlink(sandbox.path().join("closed/j.jsonl"), sandbox.path().join("open/j.jsonl")).unwrap();
+    service.ask("POST", "/api/v1/jobs/in/start").is(200);
+    let told = service.tells("run of job in: ");
+    assert!(told.contains("open/j.jsonl` is a link"), "{told}");
+    let shown = at_rest(&service, "in");
+    assert_eq!((shown.get("run"), shown.get("restart")), (Some(&Value::Null), None), "it is not tried again");
+    assert!(!sandbox.path().join("closed/j.jsonl").exists());
     // The owner of the data directory could write there anyway.
     let by_owner =
         asked(&sandbox, &socket(&sandbox), None, &["job", "define", "closed/in", "--name", "owner"]);

@@ -49,6 +49,11 @@ fn key(sandbox: &Sandbox, name: &str, roles: &[&str], account: Option<&str>) -> 
     sandbox.run(&arguments).exits(0).out.trim().to_owned()
 }
 
+/// A line of the log without its time.
+fn said(line: &str) -> &str {
+    line.split_once("Z ").map_or(line, |(_, said)| said)
+}
+
 impl<'s> Service<'s> {
     /// Makes a key for an administrator, and serves.
     #[track_caller]
@@ -87,7 +92,7 @@ impl<'s> Service<'s> {
                 panic!("it does not serve: {before}");
             }
             // In a log for programs it is a field.
-            let told = line.split_once("\"message\":\"").map_or(line.as_str(), |(_, told)| told);
+            let told = line.split_once("\"message\":\"").map_or_else(|| said(&line), |(_, told)| told);
             if let Some(rest) = told.strip_prefix("listening on http") {
                 let (_, rest) = rest.split_once("://").unwrap();
                 break rest.split(' ').next().unwrap().parse().unwrap();
@@ -116,7 +121,7 @@ impl<'s> Service<'s> {
         self.ask(verb, path).is(200).json()
     }
 
-    /// Waits for a line that begins so.
+    /// Waits for a line of its log that begins so.
     #[track_caller]
     fn tells(&mut self, beginning: &str) -> String {
         let mut before = String::new();
@@ -125,8 +130,8 @@ impl<'s> Service<'s> {
             if self.told.read_line(&mut line).unwrap() == 0 {
                 panic!("`{beginning}` was never said: {before}");
             }
-            if line.starts_with(beginning) {
-                return line;
+            if said(&line).starts_with(beginning) {
+                return said(&line).to_owned();
             }
             before.push_str(&line);
         }

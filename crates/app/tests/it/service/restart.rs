@@ -1,10 +1,12 @@
 //! Runs that are begun anew, and waited for.
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use super::Service;
 use super::runs::{at_rest, hold_amid_run};
 use crate::sandbox::{Kept, Sandbox};
+use crate::stops::upgrade::comes;
 
 #[test]
 fn two_people_who_restart_a_run_at_once_have_one_further_run() {
@@ -44,6 +46,36 @@ fn two_people_who_restart_a_run_at_once_have_one_further_run() {
     service.ask("POST", "/api/v1/jobs/root/restart").refuses(409, "paused");
     service.answer("POST", "/api/v1/jobs/root/resume");
     service.ask("POST", "/api/v1/jobs/none/restart").refuses(404, "no_such_job");
+}
+
+#[test]
+fn a_run_that_was_begun_for_somebody_comes_whatever_follows_at_once() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    let mut service = Service::start(&sandbox);
+    for run in 2..12 {
+        service.ask("POST", "/api/v1/jobs/root/start").is(200);
+        service.answer("POST", "/api/v1/jobs/root/pause");
+        service.answer("POST", "/api/v1/jobs/root/resume");
+        assert!(comes(|| service.answer("GET", "/api/v1/jobs/root")["run"]["run"] == run), "run {run}");
+        assert_eq!(at_rest(&service, "root")["run"]["outcome"], "done");
+    }
+    // Its answer is a promise: a kill takes it from nobody.
+    for round in 0..3 {
+        let before = service.answer("GET", "/api/v1/jobs/root")["run"]["run"].as_i64().unwrap();
+        service.ask("POST", "/api/v1/jobs/root/start").is(200);
+        let key = service.key.clone();
+        service.end(Signal::KILL);
+        service = Service::with(&sandbox, key, &[]);
+        let last = || service.answer("GET", "/api/v1/jobs/root")["run"].clone();
+        assert!(comes(|| last()["run"].as_i64() > Some(before) && last()["outcome"] == "done"), "{round}");
+        at_rest(&service, "root");
+    }
+    // One that is wanted and was not begun is taken back by an abort, and by a refusal.
+    service.answer("POST", "/api/v1/jobs/root/abort");
+    let shown = service.answer("GET", "/api/v1/jobs/root");
+    assert_eq!((&shown["state"], shown.get("restart")), (&json!("resting"), None));
 }
 
 #[test]

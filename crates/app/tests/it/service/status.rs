@@ -109,7 +109,8 @@ fn the_doctor_advises_what_is_possible_beside_a_service() {
         assert!(run["says"].as_str().unwrap().contains("run 2 stopped"), "{run}");
         run["advice"].as_str().unwrap().to_owned()
     };
-    assert!(advice().starts_with("`ingather job start root --server ADDRESS` goes on"), "{}", advice());
+    let socket = format!("--server unix:{}/ingather.sock` goes on", sandbox.data().display());
+    assert!(advice().starts_with(&format!("`ingather job start root {socket}")), "{}", advice());
     drop(service);
     assert!(advice().starts_with("`ingather sync` of "), "{}", advice());
 }

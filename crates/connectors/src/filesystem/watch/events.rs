@@ -52,7 +52,8 @@ fn take(
         return Err(Over::lost("root", "the source, or a folder above it, was moved or removed".to_owned()));
     }
     if is_above {
-        shared.change(String::new());
+        // Of what lies in a folder above, only the way to the source matters, which is watched itself.
+        name.is_none().then(|| shared.change(String::new()));
         return Ok(());
     }
     if what.contains(ReadFlags::IGNORED) {

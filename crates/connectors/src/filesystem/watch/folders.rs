@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::super::facts::Facts;
 use super::super::root;
 use super::super::rules::Ignored;
-use super::Shared;
+use super::{GONE, Shared};
 
 /// Changes of what is in a folder, and of itself. A file that is appended to for days is never closed, so writes count, too.
 const INSIDE: WatchFlags = WatchFlags::ATTRIB
@@ -129,7 +129,7 @@ impl Folders {
             Ok(())
         })?;
         let opened = root::open(&source.root, None).map_err(|fault| match fault {
-            Fault::Gone => Over::ended("gone", "the source is not there".to_owned()),
+            Fault::Gone => Over::ended(GONE, "the source is not there".to_owned()),
             other => Over::Ended(other.reason()),
         })?;
         if opened.is_file {

@@ -50,6 +50,9 @@ pub(super) fn watch(source: &Arc<Source>, call: &CallContext, watching: Watching
     Box::new(DiskWatch { shared, begun })
 }
 
+/// Code of a watch whose source is not there.
+const GONE: &str = "gone";
+
 /// What the thread that watches and its owner share.
 struct Shared {
     source: Arc<Source>,
@@ -116,7 +119,7 @@ impl Shared {
     /// Sets watches, tells, and sets them anew when they were lost, until it ends.
     fn work(&self, bell: &OwnedFd) {
         let mut why = Reason::new("begun", "the watch begins");
-        let mut attempts = 0;
+        let (mut attempts, mut away) = (0, 0);
         loop {
             // Asked before the first folder: what is mounted from now on is noticed.
             let Ok(table) = File::open("/proc/self/mountinfo") else {
@@ -131,14 +134,26 @@ impl Shared {
                     if attempts >= limits::LIST_ATTEMPTS_MAX {
                         return self.end(reason);
                     }
-                    if self.rests(bell) {
+                    if self.rests(bell, limits::WATCH_REST_MS) {
                         return;
                     }
                     continue;
                 }
+                // Nothing can be found until it comes back. It is asked for ever more seldom: a service may have many such jobs.
+                Err(Over::Ended(reason)) if reason.code == GONE => {
+                    if away == 0 {
+                        self.lose(reason);
+                    }
+                    why = Reason::new("back", "the source is there again");
+                    if self.rests(bell, limits::WATCH_REST_MS << away) {
+                        return;
+                    }
+                    away = (away + 1).min(limits::WATCH_AWAY_DOUBLINGS_MAX);
+                    continue;
+                }
                 Err(Over::Ended(reason)) => return self.end(reason),
             };
-            attempts = 0;
+            (attempts, away) = (0, 0);
             self.grain_ms.store(folders.grain_ms, Ordering::Relaxed);
             self.lose(why);
             match self.listen(&mut folders, bell, (&table, &before)) {
@@ -148,15 +163,15 @@ impl Shared {
             }
             // The kernel forgets what nobody will read.
             drop(folders);
-            if self.rests(bell) {
+            if self.rests(bell, limits::WATCH_REST_MS) {
                 return;
             }
         }
     }
 
     /// Waits before all folders are entered once more; whether the watch closes.
-    fn rests(&self, bell: &OwnedFd) -> bool {
-        let timeout = Timespec { tv_sec: limits::WATCH_REST_MS / 1_000, tv_nsec: 0 };
+    fn rests(&self, bell: &OwnedFd, ms: i64) -> bool {
+        let timeout = Timespec { tv_sec: ms / 1_000, tv_nsec: 0 };
         // Interrupted, it rests for less.
         let _ = rustix::event::poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&timeout));
         self.is_closing()

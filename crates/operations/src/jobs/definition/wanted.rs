@@ -115,6 +115,7 @@ impl Wanted {
         reader: Option<&Reader>,
         terms: Terms,
     ) -> Result<()> {
+        self.refuse_another_root()?;
         let root = path_of(&self.root)?;
         refuse_inside(context.host.data(), &root)?;
         if self.stored.is_none() {
@@ -129,6 +130,24 @@ impl Wanted {
         }
         self.check(context)?;
         reader.map_or(Ok(()), |reader| self.refuse_leaving(reader, terms.guard_off))
+    }
+
+    /// A job is of one source: what is asked of its root here is asked of what its runs read.
+    fn refuse_another_root(&self) -> Result<()> {
+        let said = |definition: &Definition| definition.source.get("root").cloned();
+        let wanted = said(&self.definition);
+        let is_own = wanted == Some(self.root.as_str().into())
+            || self.stored.as_ref().is_some_and(|stored| said(&stored.definition) == wanted);
+        if is_own {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Code::Definition,
+            format!(
+                "`source.root` of job {} is not its root, {}; leave it out, or define a job for that other source",
+                self.definition.name, self.root
+            ),
+        ))
     }
 
     /// Refuses outputs that there cannot be: nobody has to change a job before that is said.
