@@ -2,6 +2,7 @@
 
 mod collections;
 mod engines;
+mod forms;
 mod slips;
 
 use std::collections::HashSet;
@@ -15,6 +16,9 @@ use crate::Result;
 
 const BEGIN: &str = "<!-- begin: cargo x search-quality -->";
 const END: &str = "<!-- end: cargo x search-quality -->";
+/// The table of collections that somebody has; nothing holds its figures.
+const BEGIN_OTHERS: &str = "<!-- begin: cargo x search-quality --collections -->";
+const END_OTHERS: &str = "<!-- end: cargo x search-quality --collections -->";
 const PAGE: &str = "docs/performance.md";
 const HEAD: &str =
     "| Engine | Collection | nDCG@10 | MAP | R@100 | Found nothing |\n|---|---|---|---|---|---|";
@@ -97,35 +101,65 @@ impl Row {
     }
 }
 
-/// Measures all engines on all collections below `root`'s neighbour, and writes the table; `check`: compares our rows with
-/// those of the table instead.
+/// Measures all engines on the collections that are held, and writes the table; `--check`: compares our rows with those of the
+/// table instead; `--collections`: does the same with those in folders below another folder, and writes the other table.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
     let check = match words {
         [] => false,
         ["--check"] => true,
-        _ => return Err("use: cargo x search-quality [--check]".into()),
+        ["--collections", folder] => return others(root, Path::new(folder)),
+        _ => return Err("use: cargo x search-quality [--check | --collections FOLDER]".into()),
     };
-    let Some(collections) = collections::all(root)? else {
+    let Some(collections) = collections::held(root)? else {
         println!("search-quality: left out, needs the collections at one of {:?}", collections::PLACES);
         return Ok(());
     };
-    let page = root.join(PAGE);
-    let text = std::fs::read_to_string(&page)?;
     if check {
         let mut rows = measure(&collections, &[engines::OURS])?;
         rows.extend(slipped(&collections)?);
-        compare(&text, &rows)?;
+        compare(section(&std::fs::read_to_string(root.join(PAGE))?, BEGIN, END)?.1, &rows)?;
         return worth(&rows);
     }
     let mut rows = measure(&collections, engines::ALL)?;
     rows.extend(slipped(&collections)?);
-    rows.iter().for_each(|row| println!("{}", row.text()));
-    let (before, rest) =
-        text.split_once(BEGIN).ok_or("docs/performance.md has lost its table of search quality")?;
-    let (_, after) = rest.split_once(END).ok_or("docs/performance.md has lost the end of that table")?;
+    write(&root.join(PAGE), (BEGIN, END), &table(&rows))
+}
+
+/// Measures all engines on the collections in folders below `folder`.
+fn others(root: &Path, folder: &Path) -> Result<()> {
+    let collections = collections::below(folder)?;
+    let rows = measure(&collections, engines::ALL)?;
+    let of = |one: &Collection| {
+        let (documents, questions) = (one.documents.len(), one.queries.len());
+        format!("| {} | {documents} | {questions} | {} |", one.name, one.source)
+    };
+    let sources: Vec<String> = collections.iter().map(of).collect();
+    let sources = format!(
+        "| Collection | Texts | Judged questions | From |\n|---|---|---|---|\n{}",
+        sources.join("\n")
+    );
+    write(&root.join(PAGE), (BEGIN_OTHERS, END_OTHERS), &format!("{sources}\n\n{}", table(&rows)))
+}
+
+fn table(rows: &[Row]) -> String {
     let rows: Vec<String> = rows.iter().map(Row::text).collect();
-    std::fs::write(&page, format!("{before}{BEGIN}\n{HEAD}\n{}\n{END}{after}", rows.join("\n")))?;
-    Ok(())
+    format!("{HEAD}\n{}", rows.join("\n"))
+}
+
+/// What a page says before, between and after these marks.
+fn section<'p>(page: &'p str, begin: &str, end: &str) -> Result<(&'p str, &'p str, &'p str)> {
+    let lost = |mark: &str| format!("{PAGE} has lost the line `{mark}`");
+    let (before, rest) = page.split_once(begin).ok_or_else(|| lost(begin))?;
+    let (between, after) = rest.split_once(end).ok_or_else(|| lost(end))?;
+    Ok((before, between, after))
+}
+
+/// Puts a table between these marks of the page, and on the terminal.
+fn write(page: &Path, (begin, end): (&str, &str), table: &str) -> Result<()> {
+    println!("{table}");
+    let text = std::fs::read_to_string(page)?;
+    let (before, _, after) = section(&text, begin, end)?;
+    Ok(std::fs::write(page, format!("{before}{begin}\n{table}\n{end}{after}"))?)
 }
 
 fn measure(collections: &[Collection], engines: &[Engine]) -> Result<Vec<Row>> {
@@ -134,7 +168,7 @@ fn measure(collections: &[Collection], engines: &[Engine]) -> Result<Vec<Row>> {
         let mut means = Vec::new();
         for collection in collections {
             let mut ask = (engine.open)(collection)?;
-            let (row, figures) = row(engine.name, collection.name, &collection.queries, &mut ask)?;
+            let (row, figures) = row(engine.name, &collection.name, &collection.queries, &mut ask)?;
             means.push(figures);
             rows.push(row);
         }

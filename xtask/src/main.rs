@@ -32,8 +32,10 @@ const USE: &str = "use: cargo x COMMAND
   libraries                             refuses licences and sources that the program must not have
   extract-quality [FOLDER]              compares what is read out of files with what Apache Tika reads, per format
   extract-types [FOLDER]                compares the media types of files with those of `file --mime-type`
-  search-quality [--check]              measures how good the first hits are, beside other engines, and writes it into
-                                        docs/performance.md; check: only whether ours are as good as that page says
+  search-quality [--check | --collections FOLDER]
+                                        measures how good the first hits are, beside other engines, and writes it into
+                                        docs/performance.md; check: only whether ours are as good as that page says;
+                                        collections: with those in folders below FOLDER, which that page describes
   bench [NAME...] [--small] [--pairs N] measures every path beside its floor and writes docs/performance.md; small: in
                                         small sizes, only whether it works and whether counts have grown
   ci                                    everything that is checked before a change is taken";

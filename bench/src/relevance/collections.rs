@@ -1,17 +1,24 @@
-//! Collections of texts and questions with judgements by people, in SMART form.
+//! Collections of texts and questions with judgements by people: those that are held, and others that somebody has.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 
+use serde::Deserialize;
+
+use super::forms::{self, Files, Form};
 use crate::Result;
 
-/// Where they are: beside the checkout, or beside the folder of checkouts.
+/// Where those are that are held: beside the checkout, or beside the folder of checkouts.
 pub(super) const PLACES: &[&str] = &["../shared/data/relevance", "../../shared/data/relevance"];
+/// What says of a folder which collection it is.
+const DESCRIPTION: &str = "collection.json";
 
 /// One collection.
 pub(super) struct Collection {
     /// As the table names it.
-    pub(super) name: &'static str,
+    pub(super) name: String,
+    /// Where it is from; empty for those that are held.
+    pub(super) source: String,
     /// Its texts.
     pub(super) documents: Vec<Document>,
     /// Questions that somebody judged.
@@ -36,118 +43,65 @@ pub(super) struct Query {
     pub(super) relevant: HashSet<String>,
 }
 
-/// Files of a collection, and how its judgements are read.
-struct Files {
-    name: &'static str,
-    documents: &'static str,
-    queries: &'static str,
-    judgements: &'static str,
-    /// Whether judgements count questions from 1 instead of naming them.
-    counted: bool,
-    /// Place of the grade in a line of judgements, when 0 and less mean "not relevant".
-    grade: Option<usize>,
-}
-
-const ALL: &[Files] = &[
-    Files {
-        name: "Cranfield",
-        documents: "cran.all.1400",
-        queries: "cran.qry",
-        judgements: "cranqrel",
-        counted: true,
-        grade: Some(2),
-    },
-    Files {
-        name: "CISI",
-        documents: "CISI.ALL",
-        queries: "CISI.QRY",
-        judgements: "CISI.REL",
-        counted: false,
-        grade: None,
-    },
-];
-
-/// All collections; none where they are not.
-pub(super) fn all(root: &Path) -> Result<Option<Vec<Collection>>> {
+/// The collections that are held; none where they are not.
+pub(super) fn held(root: &Path) -> Result<Option<Vec<Collection>>> {
     let Some(folder) = PLACES.iter().map(|place| root.join(place)).find(|place| place.is_dir()) else {
         return Ok(None);
     };
-    ALL.iter().map(|files| read(&folder, files)).collect::<Result<_>>().map(Some)
-}
-
-fn read(folder: &Path, files: &Files) -> Result<Collection> {
-    let text = |name: &str| -> Result<String> {
-        let path = folder.join(name);
-        let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let smart = |documents: &str, queries: &str, judgements: &str| Files {
+        form: Form::Smart,
+        documents: documents.to_owned(),
+        queries: queries.to_owned(),
+        judgements: judgements.to_owned(),
+        text: "W".to_owned(),
+        counted: false,
+        grade: None,
     };
-    let mut relevant: HashMap<String, HashSet<String>> = HashMap::new();
-    for line in text(files.judgements)?.lines() {
-        let cells: Vec<&str> = line.split_whitespace().collect();
-        let [query, document, ..] = cells.as_slice() else { continue };
-        let grade = files.grade.and_then(|at| cells.get(at)?.parse::<i64>().ok()).unwrap_or(1);
-        if grade > 0 {
-            relevant.entry(number(query)).or_default().insert(number(document));
-        }
-    }
-    let queries = records(&text(files.queries)?).into_iter().enumerate().filter_map(|(at, mut record)| {
-        let name = if files.counted { (at + 1).to_string() } else { record.name.clone() };
-        let text = one_line(&record.take('W'));
-        Some(Query { text, relevant: relevant.remove(&name)? })
+    let cranfield = smart("cran.all.1400", "cran.qry", "cranqrel");
+    let all = [
+        ("Cranfield", Files { counted: true, grade: Some(2), ..cranfield }),
+        ("CISI", smart("CISI.ALL", "CISI.QRY", "CISI.REL")),
+    ];
+    let read = all.iter().map(|(name, files)| {
+        let (documents, queries) = forms::read(&folder, files)?;
+        Ok(Collection { name: (*name).to_owned(), source: String::new(), documents, queries })
     });
-    let queries = queries.collect();
-    let documents = records(&text(files.documents)?)
-        .into_iter()
-        .map(|mut record| Document {
-            title: one_line(&record.take('T')),
-            text: record.take('W'),
-            name: record.name,
-        })
-        .collect();
-    Ok(Collection { name: files.name, documents, queries })
+    read.collect::<Result<_>>().map(Some)
 }
 
-/// A number without zeros in front.
-fn number(text: &str) -> String {
-    text.trim_start_matches('0').to_owned()
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-struct Record {
+/// What [`DESCRIPTION`] says.
+#[derive(Deserialize)]
+struct Description {
+    /// As the table names it.
     name: String,
-    fields: HashMap<char, String>,
+    /// Where it is from, for the table.
+    source: String,
+    /// What it is read from.
+    files: Files,
 }
 
-impl Record {
-    fn take(&mut self, field: char) -> String {
-        self.fields.remove(&field).unwrap_or_default()
+/// The collections that somebody has in folders below `folder`, by the names of the folders.
+pub(super) fn below(folder: &Path) -> Result<Vec<Collection>> {
+    let told = |error| format!("{}: {error}", folder.display());
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(told)? {
+        folders.extend(Some(entry?.path()).filter(|path| path.join(DESCRIPTION).is_file()));
     }
+    folders.sort();
+    if folders.is_empty() {
+        let told = format!("no folder in {} has a {DESCRIPTION}; see docs/performance.md", folder.display());
+        return Err(told.into());
+    }
+    folders.iter().map(|folder| described(folder)).collect()
 }
 
-fn records(text: &str) -> Vec<Record> {
-    let mut records: Vec<Record> = Vec::new();
-    let mut field = None;
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix(".I ") {
-            records.push(Record { name: number(name.trim()), fields: HashMap::new() });
-            field = None;
-            continue;
-        }
-        let mark = line.strip_prefix('.').map(str::trim_end).filter(|rest| rest.len() == 1);
-        match (mark.and_then(|rest| rest.chars().next()), records.last_mut()) {
-            (Some(letter), _) if letter.is_ascii_uppercase() => field = Some(letter),
-            (_, Some(record)) => {
-                let text = record.fields.entry(field.unwrap_or(' ')).or_default();
-                text.push_str(line);
-                text.push('\n');
-            }
-            _ => {}
-        }
-    }
-    records
+fn described(folder: &Path) -> Result<Collection> {
+    let path = folder.join(DESCRIPTION);
+    let told = |error| format!("{}: {error}; see docs/performance.md", path.display());
+    let Description { name, source, files } =
+        serde_json::from_str(&std::fs::read_to_string(&path)?).map_err(told)?;
+    let (documents, queries) = forms::read(folder, &files)?;
+    Ok(Collection { name, source, documents, queries })
 }
 
 #[cfg(test)]
@@ -155,10 +109,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_has_its_fields() {
-        let mut records = records(".I 001\n.T\nA  title\nof two lines\n.W\n.5 is a number\n.I 2\n.W\nx\n");
-        assert_eq!(records.iter().map(|record| record.name.as_str()).collect::<Vec<_>>(), ["1", "2"]);
-        assert_eq!(one_line(&records[0].take('T')), "A title of two lines");
-        assert_eq!(records[0].take('W'), ".5 is a number\n");
+    fn collections_that_somebody_has_are_described_where_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = below(folder.path()).err().unwrap().to_string();
+        assert!(told.contains(DESCRIPTION), "{told}");
+        let own = folder.path().join("one");
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(own.join("texts"), "1\nsome text\n/\n").unwrap();
+        std::fs::write(own.join("asked"), "1\nwhat\n/\n").unwrap();
+        std::fs::write(own.join("judged"), "1\n1\n/\n").unwrap();
+        let files = r#"{"form": "npl", "documents": "texts", "queries": "asked", "judgements": "judged"}"#;
+        let description = format!(r#"{{"name": "One", "source": "a folder", "files": {files}}}"#);
+        std::fs::write(own.join(DESCRIPTION), &description).unwrap();
+        let all = below(folder.path()).unwrap();
+        assert_eq!((all[0].name.as_str(), all[0].source.as_str()), ("One", "a folder"));
+        assert_eq!((all[0].documents.len(), all[0].queries.len()), (1, 1));
+        std::fs::write(own.join(DESCRIPTION), description.replace("npl", "trec")).unwrap();
+        let told = below(folder.path()).err().unwrap().to_string();
+        assert!(told.contains("trec") && told.contains("smart"), "{told}");
     }
 }

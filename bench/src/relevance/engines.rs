@@ -60,7 +60,10 @@ impl Clock for Still {
 
 /// The text as a page with a heading has it.
 fn body(document: &Document) -> String {
-    format!("{}\n\n{}", document.title, document.text)
+    match document.title.is_empty() {
+        true => document.text.clone(),
+        false => format!("{}\n\n{}", document.title, document.text),
+    }
 }
 
 /// A text for the index.
@@ -74,14 +77,17 @@ pub(crate) struct Text {
 }
 
 fn put(number: usize, text: Text) -> Change {
-    let path = format!("{}.html", text.name);
+    // What has no title is a plain text.
+    let (ending, media_type) =
+        if text.title.is_empty() { ("txt", "text/plain") } else { ("html", "text/html") };
+    let path = format!("{}.{ending}", text.name);
     let id = format!("file:///srv/{path}");
     let record = Record {
         uri: id.clone(),
         title: text.title,
         path: path.clone(),
         body: Some(text.body),
-        media_type: Some("text/html".to_owned()),
+        media_type: Some(media_type.to_owned()),
         ..Record::default()
     };
     let (acl_id, container) = (Some(AclId(1)), Some(ContainerId(1)));

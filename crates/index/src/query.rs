@@ -7,6 +7,7 @@ pub(crate) mod edits;
 pub(crate) mod filter;
 pub(crate) mod like;
 pub(crate) mod plan;
+mod prose;
 pub(crate) mod ranges;
 pub(crate) mod resolve;
 pub(crate) mod stop_words;
@@ -122,17 +123,26 @@ pub(crate) fn parse(query: &str, zone: Zone) -> Result<Parsed, Fault> {
             format!("the query is longer than {} bytes", limits::QUERY_BYTES_MAX),
         ));
     }
-    let mut parser = Parser { text: query, at: 0, zone, notes: Vec::new() };
-    let node = parser.any_of(0)?;
-    parser.space();
-    match parser.peek() {
-        None => {
-            let node = node.ok_or_else(|| parser.wrong(0, "the query is empty; `*` finds everything"))?;
-            Ok(Parsed { node, notes: parser.notes })
-        }
-        // Only a closing parenthesis ends a list before the end of the text.
-        Some(_) => Err(parser.wrong(parser.at, "this `)` closes nothing")),
+    let lone = prose::lone_parentheses(query);
+    let text: String = query
+        .char_indices()
+        .map(|(at, character)| if lone.binary_search(&at).is_ok() { ' ' } else { character })
+        .collect();
+    let is_sentence = prose::is_sentence_in_capitals(&text);
+    let mut parser = Parser { text: &text, at: 0, zone, has_operators: !is_sentence, notes: Vec::new() };
+    if let Some(first) = lone.first() {
+        let character = query[..*first].chars().count() + 1;
+        parser
+            .notes
+            .push(format!("the parenthesis at character {character} has no partner and is passed over"));
     }
+    if is_sentence {
+        let note = "the query is a sentence in capitals, so that `AND`, `OR` and `NOT` are searched as words";
+        parser.notes.push(note.to_owned());
+    }
+    let node =
+        parser.any_of(0)?.ok_or_else(|| parser.wrong(0, "the query is empty; `*` finds everything"))?;
+    Ok(Parsed { node, notes: parser.notes })
 }
 
 impl Node {
@@ -165,6 +175,8 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     zone: Zone,
+    /// Whether `AND`, `OR` and `NOT` join words.
+    has_operators: bool,
     notes: Vec<String>,
 }
 
@@ -193,6 +205,11 @@ impl<'a> Parser<'a> {
         alone
     }
 
+    /// Takes a word in capitals that joins others.
+    fn takes_operator(&mut self, word: &str) -> bool {
+        self.has_operators && self.takes_word(word)
+    }
+
     fn any_of(&mut self, depth: usize) -> Result<Option<Node>, Fault> {
         let mut parts = Vec::new();
         loop {
@@ -219,7 +236,7 @@ impl<'a> Parser<'a> {
         loop {
             self.space();
             let from = self.at;
-            if self.takes_word("AND") || self.takes_word("&&") {
+            if self.takes_operator("AND") || self.takes_word("&&") {
                 self.space();
                 if parts.is_empty() || self.peek().is_none_or(|c| c == ')') {
                     return Err(self.wrong(from, "`AND` needs something on both sides"));
@@ -241,14 +258,14 @@ impl<'a> Parser<'a> {
     }
 
     fn takes_or(&mut self) -> bool {
-        self.takes_word("OR") || self.takes_word("||")
+        self.takes_operator("OR") || self.takes_word("||")
     }
 
-    /// Takes what has no letter and no digit up to the next space, such as a dash between words.
+    /// Takes what has no letter and no digit up to the next space or closing parenthesis, such as a dash between words.
     fn takes_punctuation(&mut self) -> bool {
         let rest = &self.text[self.at..];
-        let word = &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())];
-        let is_word = word.contains(|c: char| c.is_alphanumeric() || matches!(c, '(' | ')' | '"' | '*'));
+        let word = &rest[..rest.find(|c: char| c.is_whitespace() || c == ')').unwrap_or(rest.len())];
+        let is_word = word.contains(|c: char| c.is_alphanumeric() || matches!(c, '(' | '"' | '*'));
         let begins = self.text[..self.at].chars().next_back().is_none_or(char::is_whitespace);
         let takes = begins && !is_word;
         self.at += if takes { word.len() } else { 0 };
@@ -274,7 +291,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
             return Ok(self.one(depth + 1)?.must());
         }
-        if sign.is_some() || self.takes_word("NOT") {
+        if sign.is_some() || self.takes_operator("NOT") {
             self.at += usize::from(sign.is_some());
             self.space();
             if self.peek().is_none_or(|c| c == ')') {
@@ -286,10 +303,8 @@ impl<'a> Parser<'a> {
             self.at += 1;
             let inner = self.any_of(depth + 1)?;
             self.space();
-            if self.peek() != Some(')') {
-                return Err(self.wrong(from, "this `(` is not closed"));
-            }
-            self.at += 1;
+            // Each parenthesis that is left has its partner.
+            self.at += usize::from(self.peek() == Some(')'));
             return inner.ok_or_else(|| self.wrong(from, "there is nothing in these parentheses"));
         }
         self.clause()

@@ -383,7 +383,7 @@ fn a_search_sees_commits_while_the_writer_works() {
 fn a_query_that_cannot_be_understood_is_refused() {
     let (data, _index) = filled(&[put("d/a", 1, "x")]);
     let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
-    let refused = searcher.search(&request("(x", AccessFilter::All)).unwrap_err();
+    let refused = searcher.search(&request("x OR", AccessFilter::All)).unwrap_err();
     assert_eq!(refused.reason().code, "query");
     let far = SearchRequest { offset: usize::MAX, ..request("*", AccessFilter::All) };
     assert_eq!(searcher.search(&far).unwrap_err().reason().code, "query");

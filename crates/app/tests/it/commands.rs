@@ -75,7 +75,7 @@ fn unknown_names_and_patterns_are_refused() {
         &["[", "pattern"],
     );
     refused(&sandbox, &["sync", "root", "--name", "root", "--exclude", "{a", "--update"], 2, &["{a"]);
-    refused(&sandbox, &["search", "(open"], 2, &["not closed"]);
+    refused(&sandbox, &["search", "open OR"], 2, &["needs something on both sides"]);
     refused(&sandbox, &["search", "size:large"], 2, &["write a size"]);
     refused(&sandbox, &["search", "x", "--sort", "taste"], 2, &["taste"]);
     refused(&sandbox, &["search", "x", "--as", "nobody-of-that-name"], 2, &["nobody-of-that-name"]);

@@ -41,6 +41,10 @@ pub(crate) struct Highlights {
 pub(crate) struct Forms {
     /// As it was written, in lower case.
     pub(crate) written: String,
+    /// Whether an apostrophe joins it to the word before, as `t` in `don't`.
+    pub(crate) is_joined: bool,
+    /// Whether it is meant as it is, since it stands in quotes.
+    pub(crate) is_quoted: bool,
     /// The same, folded.
     pub(crate) plain: String,
     /// All that finds it where texts are compared by stems, in order.
@@ -197,7 +201,9 @@ impl<'a> Builder<'a> {
             let token = plain.token();
             let written = text[token.offset_from..token.offset_to].to_lowercase();
             let stems = BTreeSet::from([token.text.clone()]);
-            forms.push(Forms { written, plain: token.text.clone(), stems });
+            let before = text[..token.offset_from].strip_suffix(['\'', '’']);
+            let is_joined = before.is_some_and(|before| before.ends_with(char::is_alphabetic));
+            forms.push(Forms { written, is_joined, is_quoted: false, plain: token.text.clone(), stems });
         }
         drop(plain);
         for analyzer in &mut self.analyzers[1..] {

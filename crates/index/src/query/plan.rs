@@ -9,7 +9,7 @@ use tantivy::{Searcher, Term};
 
 use crate::query::build::{Builder, Forms, Highlights, is_one_unspaced};
 use crate::query::condition::Condition;
-use crate::query::stop_words;
+use crate::query::stop_words::{self, Word};
 use crate::query::visible::{SCORED, Visible, scored};
 use crate::query::{Node, TextField};
 use crate::schema::Fields;
@@ -17,6 +17,10 @@ use crate::search::rank::{Leaf, Source, Wanted};
 use crate::search::rarity::Rarity;
 use crate::search::spelling::Corrections;
 use crate::tokenizers::compounds::Compounds;
+
+/// A question of so many words beside those in quotes is prose that somebody has pasted: its quotes set off terms, and no entry that
+/// has the rest may be lost for them.
+const PASTED_WORDS_MIN: usize = 12;
 
 /// What is asked.
 pub(crate) struct Plan {
@@ -60,8 +64,9 @@ impl Plan {
         flatten(node, &mut parts);
         let (mut bare, mut strict): (Vec<&Node>, Vec<&Node>) =
             parts.into_iter().partition(|part| is_bare(part));
-        let has_phrases = !bare.is_empty() && strict.iter().any(|part| is_phrase(part));
-        if reading.phrases_are_words {
+        let is_pasted = is_pasted(&bare, &strict);
+        let has_phrases = !is_pasted && !bare.is_empty() && strict.iter().any(|part| is_phrase(part));
+        if reading.phrases_are_words || is_pasted {
             bare.extend(strict.extract_if(.., |part| is_phrase(part)));
         }
         if strict.iter().map(|part| size(part)).sum::<usize>() > limits::QUERY_CLAUSES_MAX {
@@ -76,7 +81,7 @@ impl Plan {
             fields: scored(fields),
             leaves: Vec::new(),
             known: HashMap::new(),
-            notes: Vec::new(),
+            notes: is_pasted.then(pasted).into_iter().collect(),
             leaves_out: false,
             compounds: visible.stemmings.iter().filter_map(|stemming| Compounds::of(*stemming)).collect(),
         };
@@ -129,6 +134,20 @@ fn flatten<'n>(node: &'n Node, parts: &mut Vec<&'n Node>) {
         Node::And(inner) => inner.iter().for_each(|part| flatten(part, parts)),
         other => parts.push(other),
     }
+}
+
+/// Whether a query is a long question that has phrases in quotes and no other sign.
+fn is_pasted(bare: &[&Node], strict: &[&Node]) -> bool {
+    let is_plain = |part: &&Node| is_phrase(part) && matches!(part, Node::Text { prefix: false, .. });
+    bare.len() >= PASTED_WORDS_MIN && !strict.is_empty() && strict.iter().all(is_plain)
+}
+
+/// What a person may want to know of that.
+fn pasted() -> String {
+    format!(
+        "in a question of {PASTED_WORDS_MIN} words or more, what stands in quotes is searched as words; a `+` before the quotes wants them \
+         next to each other"
+    )
 }
 
 fn is_bare(part: &Node) -> bool {
@@ -190,14 +209,16 @@ impl Planner<'_> {
             if let Node::OneOf { written, terms, .. } = part {
                 expanded.push((written, terms));
             }
-            let Node::Text { text, prefix, .. } = part else { continue };
+            let Node::Text { text, prefix, bare, .. } = part else { continue };
             let mut forms = self.builder.forms(text);
+            forms.iter_mut().for_each(|word| word.is_quoted = !bare);
             if *prefix || is_one_unspaced(text) {
                 beginnings.extend(forms.pop());
             }
             words.append(&mut forms);
         }
-        let written: Vec<String> = words.iter().map(|word| word.written.clone()).collect();
+        let written: Vec<Word<'_>> =
+            words.iter().map(|word| Word { text: &word.written, is_joined: word.is_joined }).collect();
         let left_out = match beginnings.is_empty() && expanded.is_empty() && !reading.keeps_small_words {
             true => stop_words::among(&written, &visible.stemmings),
             false => vec![false; written.len()],
@@ -205,7 +226,8 @@ impl Planner<'_> {
         self.leaves_out = left_out.contains(&true);
         let kept = words.into_iter().zip(left_out).filter(|(_, left_out)| !left_out);
         for (word, _) in kept {
-            let used = reading.corrections.get(&word.written).and_then(|used| self.builder.forms(used).pop());
+            let correction = reading.corrections.get(&word.written).filter(|_| !word.is_quoted);
+            let used = correction.and_then(|used| self.builder.forms(used).pop());
             let word = used.unwrap_or(word);
             self.builder.highlights.terms.extend(word.stems.iter().cloned());
             self.word(word, EVERYWHERE, true);
@@ -266,7 +288,7 @@ impl Planner<'_> {
         terms.iter_mut().zip(scored_in).filter(|(_, wanted)| !wanted).for_each(|(terms, _)| terms.clear());
         let source = Source::Terms(terms);
         let parts = if is_bare { self.parts(&word.written) } else { None };
-        self.leaf((word.plain, scored_in, is_bare), word.written, true, source);
+        self.leaf((word.plain, scored_in, is_bare), word.written, !word.is_quoted, source);
         if let Some(leaf) = self.leaves.last_mut() {
             leaf.parts = parts;
         }

@@ -23,8 +23,9 @@ use ingather_contract::search::Facets;
 const SATURATION: f32 = 1.5;
 /// How much the words of title, text and name count.
 const WEIGHTS: [f32; SCORED] = [1.5, 1.0, 1.5];
-/// How much it takes from an occurrence that its field is long.
-const LENGTH: f32 = 0.65;
+/// How much it takes from an occurrence in title, text and name that the field is long. A long text may say more of the same; in a title
+/// every word is chosen, so that one of ten says half as much as one of five.
+const LENGTHS: [f32; SCORED] = [1.0, 0.65, 0.65];
 /// What it counts that an entry has the words from which one is put together, and not the word; such an entry does not have it. A
 /// word in a text of common length counts 1.
 pub(crate) const OF_PARTS: f32 = 0.5;
@@ -212,7 +213,7 @@ fn words<'a>(
 /// What one occurrence in a field of that length counts.
 pub(crate) fn factor(field: usize, norm: u8, visible: &Visible) -> f32 {
     let share = FieldNormReader::id_to_fieldnorm(norm) as f32 / visible.lengths[field];
-    WEIGHTS[field] / (1.0 - LENGTH + LENGTH * share)
+    WEIGHTS[field] / (1.0 - LENGTHS[field] + LENGTHS[field] * share)
 }
 
 /// What weighed occurrences of a word add to a score.

@@ -23,6 +23,9 @@ use ingather_kit::language::{beginning, is_unspaced};
 const LETTERS_MIN: usize = 4;
 /// Words from this length on may have two slips, letters.
 const LETTERS_TWO_SLIPS: usize = 6;
+/// A correction differs by so many letters at most from what was typed, as both are written: two slips, and a letter of another ending.
+/// It is not enough that their stems are near: by `heuristics` (`heurist`) nobody means `theorists` (`theorist`).
+const WRITTEN_SLIPS_MAX: usize = 3;
 /// Text of an entry that is looked through for how a word is written there, bytes.
 const LOOKED_BYTES: usize = 256 << 10;
 
@@ -56,16 +59,16 @@ impl Speller<'_> {
         }
         let most = if letters < LETTERS_TWO_SLIPS { 1 } else { 2 };
         for distance in 1..=most {
-            let mut near: BTreeMap<usize, Vec<(String, Occurrences)>> = BTreeMap::new();
-            let terms = self.terms(word, distance)?.into_iter();
-            for (term, occurrences) in terms.filter(|(term, _)| term.chars().count() >= LETTERS_MIN) {
-                let slips = word.stems.iter().map(|form| edits(form, &term)).min().unwrap_or(usize::MAX);
-                near.entry(slips).or_default().push((term, occurrences));
-            }
-            for terms in near.into_values() {
-                if let Some(best) = self.most_frequent(terms)? {
-                    return self.written(&best).map(|written| Some(written.unwrap_or(best.term)));
-                }
+            let slips = |term: &str| word.stems.iter().map(|form| edits(form, term)).min().unwrap_or(0);
+            let mut near: Vec<(String, Occurrences)> = self.terms(word, distance)?.into_iter().collect();
+            // Nearer ones were looked at.
+            near.retain(|(term, _)| {
+                term.chars().count() >= LETTERS_MIN && slips(term) >= usize::from(distance)
+            });
+            let Some(best) = self.most_frequent(near)? else { continue };
+            let written = self.written(&best)?.unwrap_or(best.term);
+            if edits(&word.written, &written) <= WRITTEN_SLIPS_MAX {
+                return Ok(Some(written));
             }
         }
         Ok(None)

@@ -56,6 +56,9 @@ fn a_question_is_answered_whatever_signs_it_has() {
         "what's a \"couette",
         "couette - or what?",
         "is this (couette) known",
+        "couette (known",
+        "1) couette 2) known :)",
+        "IS THE COUETTE THEORY KNOWN AND OF WHAT USE",
         "\"couette theory\" flow",
         &format!("{padding} couette"),
     ] {
@@ -75,6 +78,33 @@ fn a_question_is_answered_whatever_signs_it_has() {
     let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
     let refused = searcher.search(&request(&strict, AccessFilter::All)).unwrap_err();
     assert!(refused.to_string().contains("more than 64 parts"), "{refused}");
+}
+
+#[test]
+fn quotes_are_strict_but_in_a_pasted_question() {
+    let (data, _index) = filled(&[
+        put("d/a", 1, "a module is checked where it matches the context of its use"),
+        put("d/b", 2, "cooking matches"),
+    ]);
+    let ask = |query: &str| {
+        let told = results(data.path(), &request(query, AccessFilter::All));
+        (crate::tests::names(&told).join(" "), told.notes.join(" "))
+    };
+    let rest = "how can one check that it does so in the context of its module";
+    let (found, notes) = ask(&format!("\"cooking matches\" {rest}"));
+    assert_eq!(found, "a b");
+    assert!(notes.contains("a `+` before the quotes"), "{notes}");
+    for strict in [
+        format!("+\"cooking matches\" {rest}"),
+        format!("\"cooking matches\" {rest} -unknown"),
+        format!("\"cooking match\"* {rest}"),
+        "\"cooking matches\" in the context of its module".to_owned(),
+    ] {
+        assert_eq!(ask(&strict), ("b".to_owned(), String::new()), "{strict}");
+    }
+    // What is in quotes is meant as it is there, too.
+    let told = results(data.path(), &request(&format!("\"coking\" {rest}"), AccessFilter::All));
+    assert!(told.corrections.is_empty(), "{told:?}");
 }
 
 #[test]
@@ -179,7 +209,7 @@ fn order_by_a_number_keeps_entries_with_all_words_first() {
 fn a_word_that_nothing_has_is_corrected_to_the_nearest_then_most_frequent_visible_one() {
     let hidden = |id: &str, body: &str| put_as(id, 1, (Some(2), Some(1)), text(body));
     let (data, _index) = filled(&[
-        put("d/one", 1, "The amplifiers were built by people who had been there and it was told of them."),
+        put("d/one", 1, "The amplifiers were built by theorists who had been there and it was told of them."),
         put("d/two", 2, "a plane"),
         put("d/three", 3, "a plate"),
         put("d/four", 4, "a plate again"),
@@ -199,6 +229,8 @@ fn a_word_that_nothing_has_is_corrected_to_the_nearest_then_most_frequent_visibl
     assert_eq!(seen("Plabe").2, corrected("plabe", "plate"), "of two equally near ones the more frequent");
     assert_eq!(seen("plaa").2, [], "`pla` is too short to be meant");
     assert_eq!(seen("planeetx").2, [], "too far");
+    assert_eq!(seen("theorsts").2, corrected("theorsts", "theorists"));
+    assert_eq!(seen("heuristics").2, [], "only the stem of `theorists` is near");
     assert_eq!(seen("zeplin").2, [], "only a hidden entry has the word");
     assert_eq!(asked("zeplin", AccessFilter::All).2, corrected("zeplin", "zeppelin"));
     for literal in ["\"plabe\"", "+plabe", "plabe*", "plb", "plate2", "title:plabe"] {
