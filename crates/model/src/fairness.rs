@@ -1,14 +1,16 @@
-//! Which document is next: strict job priority, then even turns of the bins (design 4.6, coverage S3.113–S3.134).
+//! Which document is next: strict priority, then even turns of the bins (design 4.6, coverage S3.113–S3.134).
 //!
 //! Each bin of a priority has a *turn*, a whole number; the lowest is served first and then moves one behind the turn that
-//! is being served. A bin that comes back or is met late starts one behind as well, so neither absence nor lateness gains
-//! anything, and a bin without documents needs no memory. A bin over its rate is parked until its time and stands in
-//! nobody's way. Time is passed in: milliseconds, from any fixed point.
+//! is being served. A document of several bins has the largest of their turns, and moves all of them. A bin that comes back or
+//! is met late starts one behind as well, so neither absence nor lateness gains anything, and a bin without documents needs no
+//! memory. A bin over its rate is parked until its time and stands in nobody's way; a document waits while one of its bins is
+//! parked. Time is passed in: milliseconds, from any fixed point.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
+use std::sync::Arc;
 
-/// A job's priority; lower numbers are served first.
+/// A priority; lower numbers are served first.
 pub type Priority = u8;
 
 /// A park without an end: a bin whose rate is zero. It is lifted by parking the bin again.
@@ -30,10 +32,10 @@ pub struct Full<T>(pub T);
 /// A document that was taken, with what it was waiting under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken<B, T> {
-    /// Its job's priority.
+    /// Its priority.
     pub priority: Priority,
-    /// Its bin; park it when its rate asks for a pause.
-    pub bin: B,
+    /// Its bins, sorted; park one when its rate asks for a pause.
+    pub bins: Arc<[B]>,
     /// The document.
     pub item: T,
 }
@@ -42,41 +44,53 @@ pub struct Taken<B, T> {
 #[derive(Debug)]
 pub struct Queue<B, T> {
     limits: Limits,
-    bins: HashMap<B, Bin<T>>,
-    levels: BTreeMap<Priority, Level<B>>,
-    /// Parked bins that have documents, by the time they wake.
+    bins: HashMap<B, Bin>,
+    lines: BTreeMap<LineId, Line<B, T>>,
+    by_bins: HashMap<(Priority, Arc<[B]>), LineId>,
+    levels: BTreeMap<Priority, Level>,
+    /// Parked bins that lines were found to wait for, by the time they wake.
+    awaited: BTreeSet<(i64, B)>,
+    /// Parked bins that no line was found to wait for yet.
     parked: BTreeSet<(i64, B)>,
-    /// Parked bins that have none: remembered so that a document that comes before its time waits.
-    parked_empty: BTreeSet<(i64, B)>,
     items: usize,
     arrivals: u64,
-    /// The bin that was served last keeps its place until the next call, so that it can always be parked.
-    served: Option<B>,
+    /// The bins that were served last keep their place until the next call, so that they can always be parked.
+    served: Option<Arc<[B]>>,
 }
+
+type LineId = u64;
 
 /// What is known of one bin.
-#[derive(Debug)]
-struct Bin<T> {
-    lines: BTreeMap<Priority, Line<T>>,
+#[derive(Debug, Default)]
+struct Bin {
+    /// Its turn in each priority in which it has documents, and how many lines these are.
+    turns: BTreeMap<Priority, (u64, usize)>,
     parked_until: Option<i64>,
+    /// Lines that were found to wait for it while it is parked.
+    waiting: BTreeSet<LineId>,
 }
 
-/// The documents of one bin in one priority, first in, first out.
+/// The documents of one priority that have the same bins, first in, first out.
 #[derive(Debug)]
-struct Line<T> {
+struct Line<B, T> {
+    priority: Priority,
+    bins: Arc<[B]>,
     items: VecDeque<T>,
-    turn: u64,
-    arrival: u64,
+    /// Its place among those that may be served; the turns of its bins may have moved on since.
+    place: (u64, u64),
+    /// The parked bin that it waits for.
+    waits_for: Option<B>,
 }
 
-/// The bins of one priority.
-#[derive(Debug)]
-struct Level<B> {
+/// The lines of one priority.
+#[derive(Debug, Default)]
+struct Level {
     /// Turn that is being served.
     turn: u64,
-    /// Bins that may be served: turn, order of arrival among equals, name.
-    ready: BTreeSet<(u64, u64, B)>,
-    /// Lines of this priority, parked ones included.
+    /// Lines that may be served: turn, order of arrival among equals. A line whose bins have moved on or were parked is put right when
+    /// it is met.
+    ready: BTreeSet<(u64, u64, LineId)>,
+    /// All lines of this priority.
     lines: usize,
 }
 
@@ -86,9 +100,11 @@ impl<B: Clone + Ord + Hash, T> Queue<B, T> {
         Queue {
             limits,
             bins: HashMap::new(),
+            lines: BTreeMap::new(),
+            by_bins: HashMap::new(),
             levels: BTreeMap::new(),
+            awaited: BTreeSet::new(),
             parked: BTreeSet::new(),
-            parked_empty: BTreeSet::new(),
             items: 0,
             arrivals: 0,
             served: None,
@@ -105,9 +121,10 @@ impl<B: Clone + Ord + Hash, T> Queue<B, T> {
         self.items == 0
     }
 
-    /// Documents of one bin, over all priorities.
-    pub fn len_of(&self, bin: &B) -> usize {
-        self.bins.get(bin).map_or(0, |bin| bin.lines.values().map(|line| line.items.len()).sum())
+    /// Documents that are in just these bins, over all priorities.
+    pub fn len_of(&self, bins: &[B]) -> usize {
+        let bins = sorted(bins);
+        self.lines.values().filter(|line| line.bins == bins).map(|line| line.items.len()).sum()
     }
 
     /// Bins that are remembered: they have documents, are parked, or were served last.
@@ -115,69 +132,71 @@ impl<B: Clone + Ord + Hash, T> Queue<B, T> {
         self.bins.len()
     }
 
-    /// Puts a document at the end of the line of its bin.
+    /// Whether a bin is remembered.
+    pub fn knows(&self, bin: &B) -> bool {
+        self.bins.contains_key(bin)
+    }
+
+    /// Puts a document at the end of the line of its bins.
     ///
     /// # Errors
-    /// [`Full`] with the document, when there is no room for it or for its bin.
-    pub fn push(&mut self, priority: Priority, bin: B, item: T) -> Result<(), Full<T>> {
+    /// [`Full`] with the document, when there is no room for it or for its bins.
+    pub fn push(&mut self, priority: Priority, bins: &[B], item: T) -> Result<(), Full<T>> {
         if self.items >= self.limits.items {
             return Err(Full(item));
         }
-        self.let_go_of_served(Some(&bin));
-        if !self.bins.contains_key(&bin) && self.bins.len() >= self.limits.bins {
+        let bins = sorted(bins);
+        self.let_go_of_served(&bins);
+        let new = bins.iter().filter(|bin| !self.bins.contains_key(*bin)).count();
+        if self.bins.len() + new > self.limits.bins && new > 0 {
             return Err(Full(item));
         }
         self.items += 1;
-        let level = self.levels.entry(priority).or_insert_with(Level::new);
-        let entry = self.bins.entry(bin.clone()).or_insert_with(Bin::new);
-        if let Some(until) = entry.parked_until
-            && entry.lines.is_empty()
-        {
-            self.parked_empty.remove(&(until, bin.clone()));
-            self.parked.insert((until, bin.clone()));
-        }
-        if let Some(line) = entry.lines.get_mut(&priority) {
+        let found = self.by_bins.get(&(priority, bins.clone()));
+        if let Some(line) = found.and_then(|id| self.lines.get_mut(id)) {
             line.items.push_back(item);
             return Ok(());
         }
-        let line = Line { items: VecDeque::from([item]), turn: level.turn + 1, arrival: self.arrivals };
+        let (level, id) = (self.levels.entry(priority).or_default(), self.arrivals);
         self.arrivals += 1;
         level.lines += 1;
-        if entry.parked_until.is_none() {
-            level.ready.insert((line.turn, line.arrival, bin));
+        for bin in bins.iter() {
+            let turn = self.bins.entry(bin.clone()).or_default().turns.entry(priority);
+            turn.or_insert((level.turn + 1, 0)).1 += 1;
         }
-        entry.lines.insert(priority, line);
+        let place = (level.turn + 1, id);
+        level.ready.insert((place.0, place.1, id));
+        self.by_bins.insert((priority, bins.clone()), id);
+        let items = VecDeque::from([item]);
+        self.lines.insert(id, Line { priority, bins, items, place, waits_for: None });
         Ok(())
     }
 
-    /// Takes the document that is next; none when none waits or all their bins are parked.
+    /// Takes the document that is next; none when none waits or each has a bin that is parked.
     ///
-    /// Costs the logarithm of the number of bins, and as much for each bin whose time has come.
+    /// Costs the logarithm of the number of lines, and as much for each line whose bins have moved on or are parked.
     pub fn pop(&mut self, now: i64) -> Option<Taken<B, T>> {
-        self.let_go_of_served(None);
+        self.pop_when(now, |_, _| None)
+    }
+
+    /// The same; `refuses` says of the document that is next until when one of its bins is to be parked instead. It then stays
+    /// where it is, and takes no turn.
+    pub fn pop_when(
+        &mut self,
+        now: i64,
+        mut refuses: impl FnMut(&[B], &T) -> Option<(B, i64)>,
+    ) -> Option<Taken<B, T>> {
+        self.let_go_of_served(&[]);
         self.wake(now);
-        let (&priority, level) = self.levels.iter_mut().find(|(_, level)| !level.ready.is_empty())?;
-        let (turn, _, name) = level.ready.pop_first()?;
-        level.turn = turn;
-        let bin = self.bins.get_mut(&name)?;
-        let line = bin.lines.get_mut(&priority)?;
-        let item = line.items.pop_front()?;
-        self.items -= 1;
-        if line.items.is_empty() {
-            bin.lines.remove(&priority);
-            level.lines -= 1;
-            if level.lines == 0 {
-                self.levels.remove(&priority);
+        loop {
+            let id = self.next_line()?;
+            let line = self.lines.get(&id)?;
+            match line.items.front().and_then(|item| refuses(&line.bins, item)) {
+                // A park that is over already would ask for ever.
+                Some((bin, until)) => _ = self.park(&bin, until.max(now.saturating_add(1))),
+                None => return self.take(id),
             }
-        } else {
-            (line.turn, line.arrival) = (turn + 1, self.arrivals);
-            self.arrivals += 1;
-            level.ready.insert((line.turn, line.arrival, name.clone()));
         }
-        if bin.lines.is_empty() {
-            self.served = Some(name.clone());
-        }
-        Some(Taken { priority, bin: name, item })
     }
 
     /// Lets a bin wait until a time; an earlier park is replaced, also by a shorter one.
@@ -189,26 +208,22 @@ impl<B: Clone + Ord + Hash, T> Queue<B, T> {
             if self.bins.len() >= self.limits.bins {
                 return false;
             }
-            self.bins.insert(bin.clone(), Bin::new());
+            self.bins.insert(bin.clone(), Bin::default());
         }
         let Some(entry) = self.bins.get_mut(bin) else { return false };
         if let Some(before) = entry.parked_until.replace(until) {
             self.parked.remove(&(before, bin.clone()));
-            self.parked_empty.remove(&(before, bin.clone()));
+            self.awaited.remove(&(before, bin.clone()));
         }
-        for (priority, line) in &entry.lines {
-            if let Some(level) = self.levels.get_mut(priority) {
-                level.ready.remove(&(line.turn, line.arrival, bin.clone()));
-            }
-        }
-        let parked = if entry.lines.is_empty() { &mut self.parked_empty } else { &mut self.parked };
+        let parked = if entry.waiting.is_empty() { &mut self.parked } else { &mut self.awaited };
         parked.insert((until, bin.clone()));
         true
     }
 
-    /// When a bin with documents wakes next; none: none is parked, or only without an end.
+    /// When a bin wakes next that a line was found to wait for; none: there is none, or only without an end. After [`Queue::pop`] has
+    /// answered none, nothing can be taken before.
     pub fn next_wake(&self) -> Option<i64> {
-        self.parked.first().map(|(until, _)| *until).filter(|until| *until != NEVER)
+        self.awaited.first().map(|(until, _)| *until).filter(|until| *until != NEVER)
     }
 
     /// Takes out every document that `leaves` says yes to, in the order of their lines: a job was paused or stopped.
@@ -217,82 +232,166 @@ impl<B: Clone + Ord + Hash, T> Queue<B, T> {
     pub fn take_out(&mut self, mut leaves: impl FnMut(&T) -> bool) -> Vec<T> {
         let mut taken = Vec::new();
         let mut emptied = Vec::new();
-        for (name, bin) in &mut self.bins {
-            let had = !bin.lines.is_empty();
-            bin.lines.retain(|priority, line| {
-                let before = std::mem::take(&mut line.items);
-                for item in before {
-                    if leaves(&item) { taken.push(item) } else { line.items.push_back(item) }
-                }
-                if line.items.is_empty()
-                    && let Some(level) = self.levels.get_mut(priority)
-                {
-                    level.lines -= 1;
-                    level.ready.remove(&(line.turn, line.arrival, name.clone()));
-                }
-                !line.items.is_empty()
-            });
-            if had && bin.lines.is_empty() {
-                emptied.push(name.clone());
+        for (id, line) in &mut self.lines {
+            for item in std::mem::take(&mut line.items) {
+                if leaves(&item) { taken.push(item) } else { line.items.push_back(item) }
+            }
+            if line.items.is_empty() {
+                emptied.push(*id);
             }
         }
-        self.levels.retain(|_, level| level.lines > 0);
         self.items -= taken.len();
-        for name in emptied {
-            match self.bins.get(&name).and_then(|bin| bin.parked_until) {
-                Some(until) => {
+        emptied.into_iter().for_each(|id| self.forget_line(id));
+        taken
+    }
+
+    /// Takes out the last half of the longest line, at least one document and at most all but the first; nothing where no line has two.
+    pub fn shorten(&mut self) -> Vec<T> {
+        let longest = self.lines.values_mut().max_by_key(|line| line.items.len());
+        let Some(line) = longest.filter(|line| line.items.len() > 1) else { return Vec::new() };
+        let cut = line.items.split_off(line.items.len().div_ceil(2));
+        self.items -= cut.len();
+        cut.into()
+    }
+
+    /// The line that is served next; those before it whose bins have moved on or are parked are put right.
+    fn next_line(&mut self) -> Option<LineId> {
+        loop {
+            let (_, level) = self.levels.iter_mut().find(|(_, level)| !level.ready.is_empty())?;
+            let (turn, arrival, id) = level.ready.pop_first()?;
+            let line = self.lines.get_mut(&id)?;
+            let mut latest: Option<(i64, &B)> = None;
+            let mut due = turn;
+            for name in line.bins.iter() {
+                let Some(bin) = self.bins.get(name) else { continue };
+                due = due.max(bin.turns.get(&line.priority).map_or(0, |(turn, _)| *turn));
+                latest = latest.max(bin.parked_until.map(|until| (until, name)));
+            }
+            line.place = (due, arrival);
+            if let Some((until, name)) = latest {
+                let name = name.clone();
+                line.waits_for = Some(name.clone());
+                let waiting = &mut self.bins.get_mut(&name)?.waiting;
+                if waiting.is_empty() {
                     self.parked.remove(&(until, name.clone()));
-                    self.parked_empty.insert((until, name));
+                    self.awaited.insert((until, name));
                 }
-                None => {
-                    self.bins.remove(&name);
+                waiting.insert(id);
+            } else {
+                level.ready.insert((due, arrival, id));
+                if due == turn {
+                    return Some(id);
                 }
             }
         }
-        taken
+    }
+
+    /// Takes the first document of the line that is next.
+    fn take(&mut self, id: LineId) -> Option<Taken<B, T>> {
+        let line = self.lines.get_mut(&id)?;
+        let item = line.items.pop_front()?;
+        self.items -= 1;
+        let (priority, bins, turn) = (line.priority, line.bins.clone(), line.place.0);
+        let level = self.levels.get_mut(&priority)?;
+        level.turn = turn;
+        level.ready.remove(&(line.place.0, line.place.1, id));
+        line.place = (turn + 1, self.arrivals);
+        self.arrivals += 1;
+        level.ready.insert((line.place.0, line.place.1, id));
+        for name in bins.iter() {
+            if let Some((at, _)) = self.bins.get_mut(name).and_then(|bin| bin.turns.get_mut(&priority)) {
+                *at = turn + 1;
+            }
+        }
+        self.served = Some(bins.clone());
+        if line.items.is_empty() {
+            self.forget_line(id);
+        }
+        Some(Taken { priority, bins, item })
     }
 
     /// Ends the parks whose time has come.
     fn wake(&mut self, now: i64) {
         let due = |first: Option<&(i64, B)>| first.is_some_and(|(until, _)| *until <= now && *until != NEVER);
-        while due(self.parked_empty.first()) {
-            if let Some((_, name)) = self.parked_empty.pop_first() {
-                self.bins.remove(&name);
-            }
-        }
         while due(self.parked.first()) {
             let Some((_, name)) = self.parked.pop_first() else { return };
-            let Some(bin) = self.bins.get_mut(&name) else { continue };
-            bin.parked_until = None;
-            for (priority, line) in &mut bin.lines {
-                let Some(level) = self.levels.get_mut(priority) else { continue };
-                // What it missed while it was parked is not made up for.
-                line.turn = line.turn.max(level.turn + 1);
-                line.arrival = self.arrivals;
-                self.arrivals += 1;
-                level.ready.insert((line.turn, line.arrival, name.clone()));
+            self.woken(&name);
+        }
+        while due(self.awaited.first()) {
+            let Some((_, name)) = self.awaited.pop_first() else { return };
+            self.woken(&name);
+        }
+    }
+
+    fn woken(&mut self, name: &B) {
+        let Some(bin) = self.bins.get_mut(name) else { return };
+        bin.parked_until = None;
+        for (priority, (turn, _)) in &mut bin.turns {
+            // What it missed while it was parked is not made up for.
+            *turn = (*turn).max(self.levels.get(priority).map_or(0, |level| level.turn + 1));
+        }
+        for id in std::mem::take(&mut bin.waiting) {
+            let Some(line) = self.lines.get_mut(&id) else { continue };
+            let Some(level) = self.levels.get_mut(&line.priority) else { continue };
+            line.waits_for = None;
+            line.place = (line.place.0.max(level.turn + 1), self.arrivals);
+            self.arrivals += 1;
+            level.ready.insert((line.place.0, line.place.1, id));
+        }
+        self.forget_bin(name);
+    }
+
+    /// A line has no documents any more.
+    fn forget_line(&mut self, id: LineId) {
+        let Some(line) = self.lines.remove(&id) else { return };
+        self.by_bins.remove(&(line.priority, line.bins.clone()));
+        if let Some(level) = self.levels.get_mut(&line.priority) {
+            level.ready.remove(&(line.place.0, line.place.1, id));
+            level.lines -= 1;
+            if level.lines == 0 {
+                self.levels.remove(&line.priority);
             }
         }
-    }
-
-    /// Forgets the bin that was served last, if nothing keeps it and it is not `but`.
-    fn let_go_of_served(&mut self, but: Option<&B>) {
-        let Some(name) = self.served.take() else { return };
-        let idle = self.bins.get(&name).is_some_and(|bin| bin.lines.is_empty() && bin.parked_until.is_none());
-        if idle && but != Some(&name) {
-            self.bins.remove(&name);
+        if let Some(name) = &line.waits_for
+            && let Some(bin) = self.bins.get_mut(name)
+        {
+            bin.waiting.remove(&id);
+            if let Some(until) = bin.parked_until.filter(|_| bin.waiting.is_empty()) {
+                self.awaited.remove(&(until, name.clone()));
+                self.parked.insert((until, name.clone()));
+            }
+        }
+        for name in line.bins.iter() {
+            let Some(bin) = self.bins.get_mut(name) else { continue };
+            if let Some((_, lines)) = bin.turns.get_mut(&line.priority) {
+                *lines -= 1;
+                if *lines == 0 {
+                    bin.turns.remove(&line.priority);
+                }
+            }
+            self.forget_bin(name);
         }
     }
-}
 
-impl<B: Ord> Level<B> {
-    fn new() -> Level<B> {
-        Level { turn: 0, ready: BTreeSet::new(), lines: 0 }
+    /// Forgets a bin that nothing keeps.
+    fn forget_bin(&mut self, name: &B) {
+        let idle = self.bins.get(name).is_some_and(|bin| bin.turns.is_empty() && bin.parked_until.is_none());
+        if idle && !self.served.as_ref().is_some_and(|served| served.contains(name)) {
+            self.bins.remove(name);
+        }
+    }
+
+    /// Forgets the bins that were served last, if nothing keeps them and they are not among `but`.
+    fn let_go_of_served(&mut self, but: &[B]) {
+        let Some(names) = self.served.take() else { return };
+        names.iter().filter(|name| !but.contains(name)).for_each(|name| self.forget_bin(name));
     }
 }
 
-impl<T> Bin<T> {
-    fn new() -> Bin<T> {
-        Bin { lines: BTreeMap::new(), parked_until: None }
-    }
+/// Bins in one order, each once.
+fn sorted<B: Clone + Ord>(bins: &[B]) -> Arc<[B]> {
+    let mut bins = bins.to_vec();
+    bins.sort_unstable();
+    bins.dedup();
+    bins.into()
 }
