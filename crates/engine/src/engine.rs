@@ -29,7 +29,6 @@ use crate::delivery::output_pool::OutputUse;
 use crate::delivery::output_user::OutputUser;
 use crate::delivery::sender::refer;
 use crate::delivery::writer::Writer;
-use crate::dispatcher::Dispatcher;
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::{Lister, ListingResult};
 use crate::outputs;
@@ -243,6 +242,7 @@ impl Engine {
         };
         let capabilities = self.repository_kind(job)?.capabilities;
         let author = self.author(job, repository)?;
+        let dispatcher = self.dispatcher(job, &author, capabilities, work)?;
         // Last: what fails before leaves no run that nobody ends.
         let number = match writer {
             Some((store, lease)) => begin(store, lease, job, options.kind, self.clock.now())?,
@@ -266,7 +266,7 @@ impl Engine {
             rereads: options.rereads,
             is_full: options.kind == RunKind::Full,
             is_pass: options.is_pass,
-            dispatcher: Dispatcher::new(self.process.visitors.clone()),
+            dispatcher,
             progress,
             attention,
             credentials_changed,

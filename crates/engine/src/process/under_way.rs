@@ -62,6 +62,9 @@ pub struct Glance {
     pub busy: bool,
     /// It was asked to stop.
     pub stops: bool,
+    /// All that it has waits for the throttle of its connection until this time, milliseconds since 1970 UTC; [`i64::MAX`]: until other
+    /// documents are read, or its rules change.
+    pub throttled: Option<i64>,
 }
 
 /// What a restart has found.
@@ -154,13 +157,16 @@ impl UnderWay {
 
     /// Asks all work on a job to stop, and nothing else; false when there is none.
     pub(crate) fn stop(&self, job: JobId) -> bool {
-        let works = lock(&self.works);
-        let of_job = works.iter().filter(|work| work.job == job);
+        let works: Vec<Arc<State>> =
+            lock(&self.works).iter().filter(|work| work.job == job).cloned().collect();
         let stop = |work: &Arc<State>| {
             work.stopped.store(true, Ordering::Relaxed);
             work.cancel.cancel();
+            // Not while the list is locked: the last use of a run may end here.
+            let run = lock(&work.pause).run.upgrade();
+            run.iter().for_each(|run| run.stop());
         };
-        of_job.map(stop).count() > 0
+        works.iter().map(stop).count() > 0
     }
 
     /// What a restart of a job finds.
@@ -224,6 +230,7 @@ impl UnderWay {
             glance.stops |= work.cancel.cancelled();
             glance.lists |= run.as_ref().is_some_and(|run| run.dispatcher.lists());
             glance.busy |= run.as_ref().is_some_and(|run| run.dispatcher.is_busy());
+            glance.throttled = glance.throttled.or(run.and_then(|run| run.dispatcher.waits_until()));
         }
         glance
     }

@@ -169,12 +169,14 @@ fn a_document_waits_while_any_of_its_bins_does_and_holds_up_none_of_the_others()
 #[test]
 fn what_is_refused_stays_first_of_its_line_and_takes_no_turn() {
     let mut queue = filled(&[(5, 1, 2), (5, 2, 2)]);
-    let refuses = |bins: &[u32], _: &usize| (bins == [1]).then_some((1, 30));
-    let taken = queue.pop_when(0, refuses).unwrap();
+    let answer = |bins: &[u32], _: &mut usize| if bins == [1] { Answer::Parks(1, 30) } else { Answer::Takes };
+    let taken = queue.pop_when(0, answer).unwrap();
     assert_eq!((taken.bins[0], taken.item), (2, 0));
+    assert_eq!((queue.pop_when(0, |_, _| Answer::Stops), queue.stirs(0)), (None, true));
     assert_eq!(bins(&mut queue, 0, 9), [2]);
+    assert_eq!((queue.stirs(29), queue.stirs(30)), (false, true));
     assert_eq!((queue.pop(30).unwrap().item, queue.len()), (0, 1));
-    let ends = queue.pop_when(30, |_, _| Some((1, 0)));
+    let ends = queue.pop_when(30, |_, _| Answer::Parks(1, 0));
     assert_eq!((ends, queue.next_wake()), (None, Some(31)), "a park that is over does not go round for ever");
 }
 

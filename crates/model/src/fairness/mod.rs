@@ -6,6 +6,8 @@
 //! memory. A bin over its rate is parked until its time and stands in nobody's way; a document waits while one of its bins is
 //! parked. Time is passed in: milliseconds, from any fixed point.
 
+pub mod throttle;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -38,6 +40,17 @@ pub struct Taken<B, T> {
     pub bins: Arc<[B]>,
     /// The document.
     pub item: T,
+}
+
+/// What is said of the document that is next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer<B> {
+    /// It is taken.
+    Takes,
+    /// This bin of it is parked until this time: it stays where it is, and takes no turn.
+    Parks(B, i64),
+    /// Nothing is taken now.
+    Stops,
 }
 
 /// Documents in memory that wait for a worker.
@@ -132,9 +145,9 @@ impl<B: Clone + Ord + Hash, T> Queue<B, T> {
         self.bins.len()
     }
 
-    /// Whether a bin is remembered.
-    pub fn knows(&self, bin: &B) -> bool {
-        self.bins.contains_key(bin)
+    /// Whether a bin has documents of this priority.
+    pub fn has(&self, priority: Priority, bin: &B) -> bool {
+        self.bins.get(bin).is_some_and(|bin| bin.turns.contains_key(&priority))
     }
 
     /// Puts a document at the end of the line of its bins.
@@ -176,27 +189,33 @@ impl<B: Clone + Ord + Hash, T> Queue<B, T> {
     ///
     /// Costs the logarithm of the number of lines, and as much for each line whose bins have moved on or are parked.
     pub fn pop(&mut self, now: i64) -> Option<Taken<B, T>> {
-        self.pop_when(now, |_, _| None)
+        self.pop_when(now, |_, _| Answer::Takes)
     }
 
-    /// The same; `refuses` says of the document that is next until when one of its bins is to be parked instead. It then stays
-    /// where it is, and takes no turn.
+    /// The same; `answer` is asked whether the document that is next is taken.
     pub fn pop_when(
         &mut self,
         now: i64,
-        mut refuses: impl FnMut(&[B], &T) -> Option<(B, i64)>,
+        mut answer: impl FnMut(&[B], &mut T) -> Answer<B>,
     ) -> Option<Taken<B, T>> {
         self.let_go_of_served(&[]);
         self.wake(now);
         loop {
             let id = self.next_line()?;
-            let line = self.lines.get(&id)?;
-            match line.items.front().and_then(|item| refuses(&line.bins, item)) {
+            let line = self.lines.get_mut(&id)?;
+            match answer(&line.bins, line.items.front_mut()?) {
+                Answer::Takes => return self.take(id),
                 // A park that is over already would ask for ever.
-                Some((bin, until)) => _ = self.park(&bin, until.max(now.saturating_add(1))),
-                None => return self.take(id),
+                Answer::Parks(bin, until) => _ = self.park(&bin, until.max(now.saturating_add(1))),
+                Answer::Stops => return None,
             }
         }
+    }
+
+    /// Whether a document may be taken at this time; some that look so are found to wait for a parked bin only when they are next.
+    pub fn stirs(&self, now: i64) -> bool {
+        self.levels.values().any(|level| !level.ready.is_empty())
+            || self.next_wake().is_some_and(|wake| wake <= now)
     }
 
     /// Lets a bin wait until a time; an earlier park is replaced, also by a shorter one.
