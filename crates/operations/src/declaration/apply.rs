@@ -25,7 +25,8 @@ const PLANNED: &str = r#"{"applied": false, "plan": "5e88a1f0c3d2b4a69788", "job
     "changes": ["exclude: none → drafts"], "leads_to": {"added": 0, "updated": 0, "access": 0, "unchanged": 1190,
     "skipped": 0, "failed": 0, "waiting": 0, "deleted": 10, "kept": 0, "held": 0, "partial": 0}}]}"#;
 const APPLIED: &str = r#"{"applied": true, "jobs": [{"job": "share", "change": "changes",
-    "changes": ["exclude: none → drafts"]}]}"#;
+    "changes": ["exclude: none → drafts"]}], "connections": [{"connection": "files",
+    "changes": ["throttle: none → [{\"fetches_at_once\":2}]"]}]}"#;
 
 /// Makes and changes jobs as a declaration says.
 pub static APPLY: Answering<ApplyDeclaration, Applied> = Answering {
