@@ -34,7 +34,6 @@ use crate::lister::{Lister, ListingResult};
 use crate::outputs;
 use crate::process::Process;
 use crate::process::under_way::Work;
-use crate::process::visitors::Permit;
 use crate::progress::Progress;
 use crate::run::drain::drain;
 use crate::run::state::RunState;
@@ -386,7 +385,7 @@ impl Engine {
         std::thread::scope(|scope| {
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|n| {
-                    let permit = Permit::new(&self.process.visitors, (n > 0).then_some(workers - 1));
+                    let permit = run.dispatcher.permit((n > 0).then_some(workers - 1));
                     start(scope, run, move || {
                         failing(run, || {
                             let mut place = Place::new(run, permit);

@@ -43,6 +43,10 @@ const NAMED: &[(Failpoint, Check)] = &[
         Check::Suite("two bins that stand", || !bins::others_go_on(Duration::from_millis(500))),
     ),
     (
+        Failpoint::PriorityInverted,
+        Check::Suite("two jobs of other priorities", || bins::read_before_the_better_job(2_000) > 1_000),
+    ),
+    (
         Failpoint::LateBinGetsCredit,
         Check::Suite("a bin that is met late", || bins::before_the_late_bin()[0] < 20),
     ),

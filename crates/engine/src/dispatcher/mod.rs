@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use ingather_model::fairness::NEVER;
 use ingather_model::ids::{ContainerId, Digest};
+use ingather_model::job::Priority;
 use ingather_model::limits;
 use ingather_model::merge::Known;
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -20,7 +21,7 @@ use self::feed::Feed;
 use self::waiting::{Refused, Waiting};
 use crate::error::EngineError;
 use crate::process::throttles::{Admission, Admitted, Bin, Waits};
-use crate::process::visitors::Visitors;
+use crate::process::visitors::{Permit, Rank, Visitors};
 
 /// One document that a worker is to visit.
 #[derive(Clone, Debug)]
@@ -120,17 +121,36 @@ pub(crate) struct Dispatcher {
     rests: AtomicBool,
     /// Those that visit in this process, which wait for each other.
     pub(crate) visitors: Arc<Visitors>,
+    /// How the run stands among them.
+    rank: Arc<Rank>,
 }
 
 impl Dispatcher {
-    pub(crate) fn new(visitors: Arc<Visitors>, feed: Feed) -> Dispatcher {
+    pub(crate) fn new(visitors: Arc<Visitors>, priority: Priority, feed: Feed) -> Dispatcher {
         let state = Arc::default();
         feed.gate.join(&state);
-        Dispatcher { state, feed, rests: AtomicBool::new(false), visitors }
+        let rank = visitors.enter(priority);
+        Dispatcher { state, feed, rests: AtomicBool::new(false), visitors, rank }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
+    }
+
+    /// A permit of the run for one of its threads, one of `most`.
+    pub(crate) fn permit(&self, most: Option<usize>) -> Permit {
+        Permit::new(&self.visitors, &self.rank, most)
+    }
+
+    /// Others hear whether this run could take documents, whose priority may be worse.
+    fn tell(&self, state: MutexGuard<'_, State>) {
+        let stirs = state.waiting.stirs(self.feed.call.steady());
+        let ceases = self.rank.wants(stirs && !state.paused && !state.closed && state.waiting_for_room == 0);
+        // Whoever waits for a permit asks this state whether it is over.
+        drop(state);
+        if ceases {
+            self.visitors.notify();
+        }
     }
 
     /// A claim of items that no worker takes out of the queue.
@@ -159,6 +179,7 @@ impl Dispatcher {
             state.waiting.push(item, bins);
             state.throttled = false;
         }
+        self.tell(state);
         self.state.notify();
     }
 
@@ -172,7 +193,7 @@ impl Dispatcher {
         let mut state = self.lock();
         state.waiting.push(item, bins);
         state.throttled = false;
-        drop(state);
+        self.tell(state);
         self.state.notify();
     }
 
@@ -244,15 +265,17 @@ impl Dispatcher {
             items.push(item);
         }
         if items.is_empty() {
+            self.tell(state);
             return None;
         }
+        self.rank.moves();
         state.claims += 1;
         state.visiting += items.len();
         let claim = Arc::new(Claim(self.state.clone()));
         items.iter_mut().for_each(|item| item.claim = Some(claim.clone()));
         self.state.notify();
         // Its last item may be dropped by whoever takes them, which locks the state.
-        drop(state);
+        self.tell(state);
         Some(items)
     }
 
@@ -299,7 +322,7 @@ impl Dispatcher {
         let mut state = self.lock();
         state.stopping = true;
         self.rests.store(true, Ordering::Relaxed);
-        drop(state);
+        self.tell(state);
         self.notify();
     }
 
@@ -308,6 +331,7 @@ impl Dispatcher {
         let mut state = self.lock();
         state.visiting -= documents;
         state.waiting_for_room += 1;
+        self.tell(state);
     }
 
     /// It goes on.
@@ -315,10 +339,12 @@ impl Dispatcher {
         let mut state = self.lock();
         state.visiting += documents;
         state.waiting_for_room -= 1;
+        self.tell(state);
     }
 
     /// A worker has handed over all that a claim of so many documents led to; whether nothing more is being made now.
     pub(crate) fn handed_over(&self, documents: usize) -> bool {
+        self.rank.moves();
         let mut state = self.lock();
         state.visiting -= documents;
         state.nothing_comes()
@@ -365,7 +391,7 @@ impl Dispatcher {
         state.paused = paused && !failpoint(Failpoint::ClaimedWhilePaused);
         // What waits for bytes is put back.
         self.rests.store(state.paused || state.stopping || state.closed, Ordering::Relaxed);
-        drop(state);
+        self.tell(state);
         self.notify();
     }
 
@@ -396,7 +422,7 @@ impl Dispatcher {
         let mut state = self.lock();
         state.closed = true;
         self.rests.store(true, Ordering::Relaxed);
-        drop(state);
+        self.tell(state);
         self.notify();
     }
 
@@ -411,7 +437,7 @@ impl Dispatcher {
         state.closed = true;
         state.error.get_or_insert(error);
         self.rests.store(true, Ordering::Relaxed);
-        drop(state);
+        self.tell(state);
         self.notify();
     }
 

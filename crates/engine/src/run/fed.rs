@@ -33,6 +33,6 @@ impl Engine {
             gate: Gate::new(throttles, job.repository, self.host.threads),
             call,
         };
-        Ok(Dispatcher::new(self.process.visitors.clone(), feed))
+        Ok(Dispatcher::new(self.process.visitors.clone(), job.definition.priority, feed))
     }
 }

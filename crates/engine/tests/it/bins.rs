@@ -11,7 +11,7 @@ use ingather_model::limits;
 use ingather_testkit::database::Kind;
 use ingather_testkit::together::bins::{
     BINNED, before_the_late_bin, between_fetches, comes, connect, first_fetch_of_a_process, of, others_go_on,
-    read, stop_at, world_of_bins,
+    read, read_before_the_better_job, stop_at, world_of_bins,
 };
 use ingather_testkit::together::{definition, put, source};
 use ingather_testkit::world::{FULL, REGISTRY, World};
@@ -170,4 +170,11 @@ fn a_stop_and_a_pause_end_each_wait_for_a_throttle_at_once() {
         });
         assert!(read(&world).len() <= 1, "{rule}");
     }
+}
+
+/// What was claimed is read, and then nothing of the worse job while the better one has anything left to take.
+#[test]
+fn documents_of_a_job_of_a_better_priority_are_taken_first() {
+    let read = read_before_the_better_job(2_000);
+    assert!(read <= 5 * limits::CLAIM_MAX, "{read} of 2,000");
 }

@@ -7,6 +7,7 @@ use ingather_model::job::Definition;
 use ingather_model::limits;
 use ingather_store::Durability;
 use ingather_store::connections::{self, Role};
+use ingather_store::jobs::Job;
 use serde_json::{Value, json};
 
 use super::gate::Gate;
@@ -153,4 +154,46 @@ pub fn others_go_on(longest: Duration) -> bool {
         let report = run.join().expect("a run does not panic").expect("a quiet run ends well");
         goes_on && report.counts.added == 63
     })
+}
+
+/// How many documents of a job of priority 9 are read when the last one of a job of priority 1 is, both of which have so many.
+///
+/// # Panics
+/// When a run fails.
+pub fn read_before_the_better_job(documents: usize) -> usize {
+    let mut world = World::new(Kind::Sqlite);
+    world.threads = 2;
+    world.output("one", "memory");
+    world.reopen();
+    for (name, number) in [("better", 1), ("worse", 9)] {
+        let priority = number.try_into().expect("a number from 1 to 10");
+        world.job(Definition { priority, ..definition(&world, name, &format!("{name}/"), &["one"]) });
+        (0..documents).for_each(|n| put(&world, &format!("{name}/{n:04}"), "v1"));
+    }
+    source(&world).page_items = limits::PAGE_ITEMS_MAX;
+    let gate = stop_at(&world, &[""]);
+    std::thread::scope(|scope| {
+        let _opens = gate.opens_at_the_end();
+        let runs = ["worse", "better"].map(|name| {
+            let job = world.find(name).expect("it was added");
+            let run = scope.spawn(|| world.run(name, FULL));
+            // All of it is listed before the other one begins.
+            while run_is_to_list(&world, &job) {
+                std::thread::yield_now();
+            }
+            run
+        });
+        gate.open();
+        for run in runs {
+            run.join().expect("a run does not panic").expect("a quiet run ends well");
+        }
+    });
+    let read = read(&world);
+    let last = read.iter().rposition(|name| name.starts_with("better/")).unwrap_or_default();
+    of(&read[..last], &["worse/"])[0]
+}
+
+fn run_is_to_list(world: &World, job: &Job) -> bool {
+    let glance = world.engine().process.glance(job.id);
+    glance.lists || !glance.busy
 }

@@ -34,6 +34,7 @@ pub fn definition(world: &World, name: &str, root: &str, outputs: &[&str]) -> De
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        priority: ingather_model::job::Priority::default(),
         schedule: None,
     }
 }

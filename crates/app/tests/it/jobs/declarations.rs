@@ -193,3 +193,29 @@ fn a_throttle_is_declared_limits_what_is_read_and_is_taken_back() {
         assert!(!sandbox.run(&["export"]).exits(0).out.contains("throttle"));
     }
 }
+
+#[test]
+fn a_priority_is_declared_shown_changed_and_taken_back_and_one_out_of_bounds_is_refused() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let root = sandbox.root().display().to_string();
+    let with =
+        |more: &str| format!("version: 1\njobs:\n  - name: texts\n    source: {{root: {root}}}\n{more}");
+    apply(&sandbox, &with("    priority: 0\n"), &[])
+        .refuses(2, &["a priority is a number from 1 (first) to 10; 0 is none"]);
+    apply(&sandbox, &with("    priority: 2\n"), &[]).exits(0);
+    let shown = || sandbox.run(&["job", "show", "texts"]).exits(0).out;
+    assert!(shown().contains("priority   2\n"), "{}", shown());
+    let exported: Value = serde_json::from_str(&sandbox.run(&["export"]).exits(0).out).unwrap();
+    assert_eq!(exported["jobs"][0]["priority"], 2);
+    let changed =
+        sandbox.run(&["job", "define", &root, "--name", "texts", "--priority", "7", "--update"]).exits(0);
+    assert!(format!("{changed:?}").contains("priority: 2 → 7"), "{changed:?}");
+    assert!(shown().contains("priority   7\n"));
+    sandbox
+        .run(&["job", "define", &root, "--name", "texts", "--priority", "11", "--update"])
+        .refuses(2, &["11"]);
+    let back = apply(&sandbox, &with(""), &[]).exits(0);
+    assert!(back.out.contains("priority: 7 → 5"), "{back:?}");
+    assert!(!shown().contains("priority"));
+}

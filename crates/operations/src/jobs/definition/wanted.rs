@@ -239,10 +239,11 @@ impl Wanted {
         self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition)
     }
 
-    /// Whether nothing but its schedule is to be otherwise.
+    /// Whether nothing is to be otherwise but when it runs, and before which others.
     pub(crate) fn changes_schedule_alone(&self) -> bool {
         let with_schedule = |stored: &Job| Definition {
             schedule: self.definition.schedule.clone(),
+            priority: self.definition.priority,
             ..stored.definition.clone()
         };
         self.stored.as_ref().is_some_and(|stored| with_schedule(stored) == self.definition)
