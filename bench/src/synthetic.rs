@@ -97,6 +97,7 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        priority: ingather_model::job::Priority::default(),
         schedule: None,
     };
     let id = store.write(Durability::Synced, |sql| {

@@ -29,13 +29,11 @@ use crate::delivery::output_pool::OutputUse;
 use crate::delivery::output_user::OutputUser;
 use crate::delivery::sender::refer;
 use crate::delivery::writer::Writer;
-use crate::dispatcher::Dispatcher;
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::{Lister, ListingResult};
 use crate::outputs;
 use crate::process::Process;
 use crate::process::under_way::Work;
-use crate::process::visitors::Permit;
 use crate::progress::Progress;
 use crate::run::drain::drain;
 use crate::run::state::RunState;
@@ -243,6 +241,7 @@ impl Engine {
         };
         let capabilities = self.repository_kind(job)?.capabilities;
         let author = self.author(job, repository)?;
+        let dispatcher = self.dispatcher(job, &author, capabilities, work)?;
         // Last: what fails before leaves no run that nobody ends.
         let number = match writer {
             Some((store, lease)) => begin(store, lease, job, options.kind, self.clock.now())?,
@@ -266,7 +265,7 @@ impl Engine {
             rereads: options.rereads,
             is_full: options.kind == RunKind::Full,
             is_pass: options.is_pass,
-            dispatcher: Dispatcher::new(self.process.visitors.clone()),
+            dispatcher,
             progress,
             attention,
             credentials_changed,
@@ -386,7 +385,7 @@ impl Engine {
         std::thread::scope(|scope| {
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|n| {
-                    let permit = Permit::new(&self.process.visitors, (n > 0).then_some(workers - 1));
+                    let permit = run.dispatcher.permit((n > 0).then_some(workers - 1));
                     start(scope, run, move || {
                         failing(run, || {
                             let mut place = Place::new(run, permit);

@@ -10,6 +10,31 @@ pub const QUIET_MS_MAX: i64 = 2_000;
 pub const READY_MAX: usize = 4_096;
 /// Documents that a worker takes at once.
 pub const CLAIM_MAX: usize = 64;
+/// Bins that a source may name for one document; more are left out.
+pub const BINS_OF_A_DOCUMENT_MAX: usize = 4;
+/// Bytes of the name of a bin; a longer one is cut there.
+pub const BIN_NAME_BYTES_MAX: usize = 255;
+/// Documents that a worker takes at once where a source names bins: their order is decided when they are taken.
+pub const CLAIM_OF_BINS_MAX: usize = 8;
+/// Rules of the throttle of one repository connection.
+pub const THROTTLE_RULES_MAX: usize = 64;
+/// Bytes of a pattern of such a rule.
+pub const THROTTLE_PATTERN_BYTES_MAX: usize = 1_024;
+/// Memory of a pattern that was read, bytes.
+pub const THROTTLE_PATTERN_MEMORY_MAX: usize = 1 << 20;
+/// Fastest rate that a rule can name, bytes a second; counting stays within 64 bits.
+pub const THROTTLE_BYTES_PER_SECOND_MAX: u64 = 1 << 40;
+/// What a throttle of bytes lets through at once, as the time in which it comes, milliseconds: long enough that readers rarely wait for
+/// less than a turn of the clock.
+pub const THROTTLE_BURST_MS: i64 = 100;
+/// Bins of a repository connection that a throttle keeps count of; more wait until one of them is at rest.
+pub const THROTTLE_BINS_MAX: usize = 16_384;
+/// Longest wait of a reader for its throttle before it looks whether everything is to end, milliseconds.
+pub const THROTTLE_LOOK_MS: u64 = 25;
+/// Wait for bytes from which on people are told of it, milliseconds.
+pub const THROTTLE_TOLD_MS: i64 = 1_000;
+/// A job of a better priority whose visitors take nothing for so long holds up no other one, milliseconds: its source may hang.
+pub const PRIORITY_STALL_MS: u64 = 5_000;
 /// Deliveries of one intent (design store 3.3: a synced transaction costs about 0.2 ms, so not fewer than 256).
 pub const DELIVERY_BATCH_MAX: usize = 2_048;
 /// Deliveries from which on a batch does not wait for more.

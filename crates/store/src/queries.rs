@@ -111,6 +111,7 @@ queries! {
     split PART_FENCE = "part/fence";
     shared CONNECTION_ADD = "connection/add";
     shared CONNECTION_FIND = "connection/find";
+    shared CONNECTION_DECLARE = "connection/declare";
     shared CONNECTION_GROUPS = "connection/groups";
     shared CONNECTION_LIST = "connection/list";
     shared CONNECTION_BY_HANDLE = "connection/by_handle";

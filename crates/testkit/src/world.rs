@@ -28,7 +28,7 @@ use crate::crash::power::{Copy, Power};
 use crate::database::{Database, Kind};
 use crate::memory_kinds::{COMMITTING, MEMORY, PLAIN, TOLD};
 use crate::memory_output::{self, Entry, Shelf};
-use crate::script_repository::{self, REPOSITORY, Source};
+use crate::script_repository::{self, REPOSITORY, REPOSITORY_OF_BINS, Source};
 use crate::script_transform::TRANSFORM;
 use crate::watch::watched;
 
@@ -38,7 +38,7 @@ const STANDING: &[&str] =
 
 /// Everything that worlds are made of.
 pub static REGISTRY: Registry = Registry {
-    repositories: &[&REPOSITORY],
+    repositories: &[&REPOSITORY, &REPOSITORY_OF_BINS],
     transforms: &[&TRANSFORM],
     outputs: &[&MEMORY, &COMMITTING, &PLAIN, &TOLD],
     authorities: &[],

@@ -109,6 +109,9 @@ pub(crate) struct JobSettings {
     /// Keep what is read out of each document: an output that is filled anew then does not need the source
     #[arg(long, value_name = "extracted|nothing")]
     pub(crate) keep: Option<KeepWord>,
+    /// Which of several jobs that run in one program is read first: from 1, the first, to 10; 5 where nobody says
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=10))]
+    pub(crate) priority: Option<u8>,
     /// When `ingather serve` runs the job by itself; nothing else heeds it. A line of cron such as '0 2 * * mon-fri', of the time zone of
     /// this machine unless it begins with TZ=; 'every 15m'; 'continuous'; rules for windows in JSON, see docs/manual/schedules.md; or none
     #[arg(long, value_name = "TEXT")]

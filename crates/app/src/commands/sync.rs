@@ -124,6 +124,7 @@ pub(super) fn definition(source: &Path, job: &mut JobSettings) -> Result<SyncSou
             arguments::KeepWord::Extracted => jobs::KeepWord::Extracted,
             arguments::KeepWord::Nothing => jobs::KeepWord::Nothing,
         }),
+        priority: job.priority,
         schedule: job.schedule.clone().map(Value::String),
         update: job.update,
         guard_off: job.delete_guard.is_some(),

@@ -4,6 +4,7 @@
 pub(crate) mod lease_keeper;
 mod resend;
 mod steering;
+pub(crate) mod throttles;
 pub(crate) mod under_way;
 pub(crate) mod visitors;
 pub(crate) mod watches;
@@ -12,9 +13,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use ingather_contract::call::Cancel;
-use ingather_model::ids::JobId;
+use ingather_model::ids::{ConnectionId, JobId};
 
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
+use self::throttles::{Rules, Throttles};
 pub use self::under_way::{Aborted, Glance, Met};
 use self::under_way::{UnderWay, Work};
 use self::visitors::Visitors;
@@ -54,6 +56,7 @@ pub struct Process {
     pub(crate) containers: ContainerPool,
     pub(crate) under_way: Arc<UnderWay>,
     pub(crate) visitors: Arc<Visitors>,
+    pub(crate) throttles: Arc<Throttles>,
     lease: LeaseKeeper,
     /// Continuous jobs that are not watched, and why.
     unwatched: Mutex<BTreeMap<JobId, String>>,
@@ -73,6 +76,7 @@ impl Process {
             containers: ContainerPool::new(containers),
             under_way: Arc::default(),
             visitors: Arc::default(),
+            throttles: Arc::default(),
             lease: LeaseKeeper::default(),
             unwatched: Mutex::default(),
         }
@@ -107,6 +111,11 @@ impl Process {
     /// Whether anything that writes is announced or under way for a job.
     pub fn works_on(&self, job: JobId) -> bool {
         self.under_way.works_on(job)
+    }
+
+    /// The rules of a repository connection from now on, for what is under way as well; `now`: by [`ingather_contract::call::Clock::steady`].
+    pub fn throttle(&self, connection: ConnectionId, rules: Rules, now: i64) {
+        self.throttles.set(connection, rules, now);
     }
 
     /// The name of each output that is open, and how many changes wait for it.

@@ -62,6 +62,9 @@ pub struct Glance {
     pub busy: bool,
     /// It was asked to stop.
     pub stops: bool,
+    /// All that it has waits for the throttle of its connection until this time, milliseconds since 1970 UTC; [`i64::MAX`]: until other
+    /// documents are read, or its rules change.
+    pub throttled: Option<i64>,
 }
 
 /// What a restart has found.
@@ -95,9 +98,12 @@ pub(crate) struct Work {
 }
 
 impl State {
+    /// Not while the list is locked, where it has a run: the last use of that may end here.
     fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         self.cancel.cancel();
+        let run = lock(&self.pause).run.upgrade();
+        run.iter().for_each(|run| run.stop());
     }
 
     /// Whether this is in the way of something that writes for the same job: a run that was announced is, but for itself.
@@ -159,9 +165,9 @@ impl UnderWay {
 
     /// Asks all work on a job to stop, and nothing else; false when there is none.
     pub(crate) fn stop(&self, job: JobId) -> bool {
-        let works = lock(&self.works);
-        let of_job = works.iter().filter(|work| work.job == job);
-        of_job.inspect(|work| work.stop()).count() > 0
+        let works: Vec<Arc<State>> =
+            lock(&self.works).iter().filter(|work| work.job == job).cloned().collect();
+        works.iter().inspect(|work| work.stop()).count() > 0
     }
 
     /// Asks a run that is just about to begin to stop; false where there is none.
@@ -172,6 +178,7 @@ impl UnderWay {
         if writes().any(is_begun) {
             return false;
         }
+        // None of them has a run whose last use could end here.
         writes().inspect(|work| work.stop()).count() > 0
     }
 
@@ -236,6 +243,7 @@ impl UnderWay {
             glance.stops |= work.cancel.cancelled();
             glance.lists |= run.as_ref().is_some_and(|run| run.dispatcher.lists());
             glance.busy |= run.as_ref().is_some_and(|run| run.dispatcher.is_busy());
+            glance.throttled = glance.throttled.or(run.and_then(|run| run.dispatcher.waits_until()));
         }
         glance
     }

@@ -1,6 +1,7 @@
 //! One run under way: what its threads share, and how it begins and ends.
 
 pub(crate) mod drain;
+mod fed;
 pub(crate) mod guard_window;
 pub(crate) mod id_set;
 pub(crate) mod state;
@@ -47,6 +48,12 @@ impl Run {
     /// Ends the visits: whoever waits goes on.
     pub(crate) fn close(&self) {
         self.dispatcher.close();
+        self.notify_outputs();
+    }
+
+    /// It was asked to stop: whoever waits looks.
+    pub(crate) fn stop(&self) {
+        self.dispatcher.stop();
         self.notify_outputs();
     }
 

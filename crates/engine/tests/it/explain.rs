@@ -27,6 +27,7 @@ fn definition(world: &World) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        priority: ingather_model::job::Priority::default(),
         schedule: None,
     }
 }

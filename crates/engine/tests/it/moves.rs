@@ -29,6 +29,7 @@ fn definition(name: &str) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        priority: ingather_model::job::Priority::default(),
         schedule: None,
     }
 }

@@ -34,6 +34,7 @@ fn filled(kind: Kind) -> World {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        priority: ingather_model::job::Priority::default(),
         schedule: None,
     });
     world

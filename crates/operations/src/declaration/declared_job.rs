@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ingather_contract::registry::Registry;
 use ingather_contract::secrets;
 use ingather_model::guard::Guard;
-use ingather_model::job::{ContentBy, Definition, Keep, Route, Stage};
+use ingather_model::job::{ContentBy, Definition, Keep, Priority, Route, Stage};
 use ingather_store::jobs::Job;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,10 @@ pub struct DeclaredJob {
     /// What says that content is as it was; the content when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_by: Option<ContentByWord>,
+    /// Which of several jobs is read first: from 1, the first, to 10; 5 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10))]
+    pub priority: Option<u8>,
     /// When the job runs by itself: rules for windows, an interval, or a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::schedule_or_none")]
@@ -103,6 +107,7 @@ impl DeclaredJob {
             compare_content: definition.compare_content,
             keep: (definition.keep == Keep::Extracted).then_some(KeepWord::Extracted),
             content_by: (definition.content_by == ContentBy::Times).then_some(ContentByWord::Times),
+            priority: (definition.priority != Priority::default()).then(|| definition.priority.number()),
             schedule: definition.schedule.and_then(|schedule| serde_json::to_value(schedule).ok()),
         }
     }
@@ -141,6 +146,10 @@ impl DeclaredJob {
         definition.keep =
             if self.keep == Some(KeepWord::Extracted) { Keep::Extracted } else { Keep::Nothing };
         definition.content_by = self.content_by.map_or(ContentBy::Read, ContentBy::from);
+        definition.priority = self
+            .priority
+            .map_or(Ok(Priority::default()), Priority::try_from)
+            .map_err(|why| wrong(Code::Definition, why))?;
         let given = self.schedule.as_ref().filter(|given| !given.is_null());
         definition.schedule =
             given.map_or(Ok(None), schedule::given).map_err(|why| wrong(Code::Definition, why))?;

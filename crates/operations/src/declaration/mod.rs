@@ -2,8 +2,9 @@
 
 mod apply;
 mod declared_job;
+mod throttle;
 
-pub use apply::{APPLY, Applied, ApplyDeclaration, JobChange, JobChangeKind};
+pub use apply::{APPLY, Applied, ApplyDeclaration, ConnectionChange, JobChange, JobChangeKind};
 pub use declared_job::{DeclaredJob, DeclaredRoute};
 
 use std::collections::BTreeMap;
@@ -74,7 +75,7 @@ pub struct Declaration {
 pub struct DeclaredConnection {
     /// Kind of its connector.
     pub kind: String,
-    /// Its settings, without secrets.
+    /// Its settings, without secrets; of a repository, `throttle`: a list of rules that say how much of it is read.
     #[serde(default = "none")]
     pub settings: Value,
     /// The authority group whose tokens judge what it rules, where it is not the default one.

@@ -84,6 +84,10 @@ pub struct DefineJob {
     /// What is kept beside the inventory.
     #[serde(default)]
     pub keep: Option<KeepWord>,
+    /// Which of several jobs is read first: from 1, the first, to 10.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10))]
+    pub priority: Option<u8>,
     /// When the job runs by itself: rules for windows, an interval, a text, or `none`.
     #[serde(default)]
     #[schemars(schema_with = "schema::schedule_or_none")]
@@ -111,6 +115,7 @@ impl DefineJob {
             compare_content: request.compare_content,
             content_by: request.content_by,
             keep: request.keep,
+            priority: request.priority,
             schedule: request.schedule,
             update: request.update,
             guard_off: request.guard_off,
@@ -128,6 +133,7 @@ impl DefineJob {
             compare_content: self.compare_content,
             content_by: self.content_by,
             keep: self.keep,
+            priority: self.priority,
             schedule: self.schedule,
             update: self.update,
             guard_off: self.guard_off,

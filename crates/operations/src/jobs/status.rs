@@ -86,10 +86,22 @@ pub(super) fn of(
             Some("no run was asked for, and its schedule begins no more; change it to go on".to_owned())
         }
         Err(reason) => Some(reason.sentence(&time)),
+        Ok(()) if glance.throttled.is_some() => glance.throttled.map(waits_for_throttle),
         Ok(()) if works || is_idle => None,
         Ok(()) => goes_on(context, reader, job)?,
     };
     Ok(status(hold))
+}
+
+/// Why a run reads nothing just now that could be read.
+fn waits_for_throttle(until: i64) -> String {
+    match until {
+        i64::MAX => {
+            "it waits for its throttle until other documents are read, or the rules of its connection change"
+                .to_owned()
+        }
+        until => format!("it waits for its throttle until {}", time(until)),
+    }
 }
 
 /// Why a run that was interrupted or put down does not go on: too often, or because nobody is there who has it do so.

@@ -102,6 +102,10 @@ pub struct SyncSource {
     /// What is kept beside the inventory.
     #[serde(default)]
     pub keep: Option<KeepWord>,
+    /// Which of several jobs is read first: from 1, the first, to 10.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10))]
+    pub priority: Option<u8>,
     /// When the job runs by itself, by a service: rules for windows, an interval, or a text: a line of cron, `every 15m`, or `none`. A
     /// text that names no time zone is of that of this machine.
     #[serde(default)]

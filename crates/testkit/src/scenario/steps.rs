@@ -118,6 +118,7 @@ impl Play {
             compare_content: false,
             keep: Keep::Nothing,
             content_by: ContentBy::Read,
+            priority: ingather_model::job::Priority::default(),
             schedule: None,
         };
         for word in words {

@@ -1,5 +1,6 @@
 //! `ingather job …`: what there is, what it holds, and its end.
 
+use ingather_model::job::Priority;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
@@ -138,6 +139,9 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
         show::line(&format!("           {way}"));
     }
     show::line(&format!("keep       {}", job.keep.as_str()));
+    if job.definition.priority != Priority::default() {
+        show::line(&format!("priority   {}", job.definition.priority.number()));
+    }
     if let Some(schedule) = &job.schedule {
         tell_schedule(schedule);
     }

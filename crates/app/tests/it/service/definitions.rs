@@ -226,3 +226,37 @@ fn an_api_key_names_no_place_outside_the_roots_of_the_service() {
         asked(&sandbox, &socket(&sandbox), None, &["job", "define", "closed/in", "--name", "owner"]);
     by_owner.exits(0);
 }
+
+/// What is under way goes by a new throttle at once: a run that may read nothing says so, and goes on when it may.
+#[test]
+fn a_throttle_counts_for_a_run_under_way_and_the_job_says_that_it_waits_for_it() {
+    let sandbox = Sandbox::sqlite();
+    (0..20).for_each(|n| sandbox.write(&format!("{n}.txt"), "apple"));
+    let root = sandbox.root().display().to_string();
+    let job = format!("version: 1\njobs: [{{name: texts, source: {{root: {root}}}}}]\n");
+    std::fs::write(sandbox.path().join("job.yaml"), job).unwrap();
+    sandbox.run(&["apply", "-f", "job.yaml"]).exits(0);
+    let service = Service::start(&sandbox);
+    let declare = |throttle: Value| {
+        let files = json!({"kind": "filesystem", "settings": {"throttle": throttle}});
+        let declaration = json!({"version": 1, "repositories": {"files": files}});
+        let body = json!({ "declaration": declaration });
+        service.request("POST", "/api/v1/declaration").body(&body).send(service.address).is(200);
+    };
+    declare(json!([{"fetches_per_minute": 0}]));
+    service.ask("POST", "/api/v1/jobs/texts/start").is(200);
+    let hold = || service.answer("GET", "/api/v1/jobs/texts")["hold"].clone();
+    let waits =
+        "it waits for its throttle until other documents are read, or the rules of its connection change";
+    assert!(comes(|| hold() == waits), "{}", hold());
+    declare(json!([{"fetches_per_minute": 1}]));
+    assert!(
+        comes(|| hold().as_str().is_some_and(|hold| hold.starts_with("it waits for its throttle until 2"))),
+        "{}",
+        hold()
+    );
+    assert_eq!(found(&service, "apple"), 0);
+    declare(json!([]));
+    at_rest(&service, "texts");
+    assert_eq!(found(&service, "apple"), 20);
+}

@@ -91,6 +91,7 @@ pub(crate) fn plain(name: String, root: &str) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        priority: ingather_model::job::Priority::default(),
         schedule: None,
     }
 }
@@ -116,6 +117,9 @@ fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncS
         Some(KeepWord::Extracted) => definition.keep = Keep::Extracted,
         Some(KeepWord::Nothing) => definition.keep = Keep::Nothing,
         None => {}
+    }
+    if let Some(number) = request.priority {
+        definition.priority = number.try_into().map_err(|why| Problem::new(Code::Definition, why))?;
     }
     if let Some(given) = &request.schedule {
         definition.schedule = schedule::given(given).map_err(|why| Problem::new(Code::Definition, why))?;

@@ -12,7 +12,7 @@ use ingather_model::names;
 use ingather_model::run_counts::{RunCounts, counted, number};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
-use ingather_store::{Durability, Reader, deliveries, documents};
+use ingather_store::{Durability, Reader, Sql, StoreError, deliveries, documents};
 
 use super::dry_run;
 use crate::connections::{FILES, files, refuse_inside};
@@ -258,10 +258,11 @@ impl Wanted {
         self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition)
     }
 
-    /// Whether nothing but its schedule is to be otherwise.
+    /// Whether nothing is to be otherwise but when it runs, and before which others.
     pub(crate) fn changes_schedule_alone(&self) -> bool {
         let with_schedule = |stored: &Job| Definition {
             schedule: self.definition.schedule.clone(),
+            priority: self.definition.priority,
             ..stored.definition.clone()
         };
         self.stored.as_ref().is_some_and(|stored| with_schedule(stored) == self.definition)
@@ -296,16 +297,21 @@ impl Wanted {
         if let Some(stored) = self.stored.as_ref().filter(|_| !self.changes()) {
             return Ok(stored.clone());
         }
-        let stored = store_all(writing, &[self], now)?;
+        let stored = store_all(writing, &[self], now, |_| Ok(()))?;
         stored.into_iter().next().ok_or_else(outdated)
     }
 }
 
-/// Stores jobs, all of them or none, and answers as they are stored.
+/// Stores jobs, all of them or none, and answers as they are stored; `beside` is what is stored with them.
 ///
 /// # Errors
 /// `Outdated` when somebody changed one of them since it was looked at.
-pub(crate) fn store_all(writing: &Writing, wanted: &[&Wanted], now: i64) -> Result<Vec<Job>> {
+pub(crate) fn store_all(
+    writing: &Writing,
+    wanted: &[&Wanted],
+    now: i64,
+    beside: impl Fn(&mut Sql<'_>) -> std::result::Result<(), StoreError>,
+) -> Result<Vec<Job>> {
     let repository = files(&writing.store, now)?;
     let stored = writing.store.write(Durability::Synced, |sql| {
         writing.lease.fence(sql)?;
@@ -330,6 +336,7 @@ pub(crate) fn store_all(writing: &Writing, wanted: &[&Wanted], now: i64) -> Resu
             };
             stored.extend(jobs::get(sql, id)?);
         }
+        beside(sql)?;
         Ok(Some(stored))
     })?;
     stored.ok_or_else(outdated)
