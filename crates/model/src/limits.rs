@@ -64,6 +64,23 @@ pub const LAYERS_MAX: usize = 4_096;
 pub const PARTS_SHOWN_MAX: usize = 1_000;
 /// Runs that are kept per job (design store 2.4).
 pub const RUNS_KEPT: i64 = 1_000;
+/// Milliseconds of a day.
+pub const DAY_MS: i64 = 86_400_000;
+/// Days that the history of a job is kept, unless the program or the job is told otherwise.
+pub const HISTORY_DAYS: u32 = 90;
+/// Days that it can be kept.
+pub const HISTORY_DAYS_MAX: u32 = 3_650;
+/// Documents in the history of one job; the oldest make room. Each takes about 200 bytes.
+pub const HISTORY_ROWS_MAX: i64 = 1_000_000;
+/// Failures and refusals that one run of a job notes in a history that has these alone: its counters count all, and a first run over a tree
+/// of pictures should not write each of them down twice.
+pub const HISTORY_FAILURES_MAX: usize = 10_000;
+/// Rows of a history that are forgotten in one transaction: others that write wait for it, 20 ms at most.
+pub const HISTORY_FORGOTTEN_AT_ONCE: i64 = 1_000;
+/// Characters of the sentence of a document in a history.
+pub const HISTORY_MESSAGE_MAX: usize = 500;
+/// Time between two looks of a service for history that is too old, milliseconds.
+pub const HISTORY_TIDY_MS: i64 = 3_600_000;
 /// Readers that are kept open (design store 1.6).
 pub const SQLITE_READERS_MAX: usize = 4;
 /// Statements that a connection keeps prepared.

@@ -334,6 +334,7 @@ impl Context<'_> {
             data: self.host.data().to_owned(),
             host: HostContext { own, threads: self.host.threads() },
             process: self.host.process(),
+            asked_by: String::new(),
         }
     }
 

@@ -165,6 +165,7 @@ impl World {
                 true => Process::keeping(2),
                 false => Process::default(),
             }),
+            asked_by: "world".to_owned(),
         });
         died
     }

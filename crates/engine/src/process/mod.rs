@@ -9,6 +9,7 @@ pub(crate) mod visitors;
 pub(crate) mod watches;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ingather_contract::call::Cancel;
@@ -50,6 +51,8 @@ pub struct Process {
     lease: LeaseKeeper,
     /// Continuous jobs that are not watched, and why.
     unwatched: Mutex<BTreeMap<JobId, String>>,
+    /// Days that the history of a job is kept which says nothing of that.
+    history_days: AtomicU32,
 }
 
 impl Default for Process {
@@ -68,7 +71,17 @@ impl Process {
             visitors: Arc::default(),
             lease: LeaseKeeper::default(),
             unwatched: Mutex::default(),
+            history_days: AtomicU32::new(limits::HISTORY_DAYS),
         }
+    }
+
+    /// Keeps the history of jobs that say nothing of that for so many days from now on.
+    pub fn keep_history(&self, days: u32) {
+        self.history_days.store(days, Ordering::Relaxed);
+    }
+
+    pub(crate) fn history_days(&self) -> u32 {
+        self.history_days.load(Ordering::Relaxed)
     }
 
     /// Announces a run of a job that is about to begin: [`Process::stop`] stops it from now on, and nobody else announces one, until the

@@ -27,6 +27,7 @@ fn definition(world: &World) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        history: ingather_model::job::history::History::default(),
         schedule: None,
     }
 }

@@ -29,6 +29,7 @@ fn definition(name: &str) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        history: ingather_model::job::history::History::default(),
         schedule: None,
     }
 }

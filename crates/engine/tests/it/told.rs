@@ -34,6 +34,7 @@ fn filled(kind: Kind) -> World {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        history: ingather_model::job::history::History::default(),
         schedule: None,
     });
     world

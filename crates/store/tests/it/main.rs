@@ -5,6 +5,7 @@
 mod conflicts;
 mod doctor;
 mod handles;
+mod history;
 mod intents;
 mod plans;
 mod statements;

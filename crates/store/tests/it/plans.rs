@@ -48,6 +48,7 @@ const SMALL: &[&str] = &[
     "migration",
     "json_each",
     "tally",
+    "history_from",
     "j",
     "up",
 ];

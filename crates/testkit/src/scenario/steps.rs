@@ -118,6 +118,7 @@ impl Play {
             compare_content: false,
             keep: Keep::Nothing,
             content_by: ContentBy::Read,
+            history: ingather_model::job::history::History::default(),
             schedule: None,
         };
         for word in words {

@@ -33,6 +33,7 @@ pub fn definition(world: &World, name: &str, root: &str, outputs: &[&str]) -> De
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        history: ingather_model::job::history::History::default(),
         schedule: None,
     }
 }

@@ -91,6 +91,7 @@ pub(crate) fn plain(name: String, root: &str) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        history: ingather_model::job::history::History::default(),
         schedule: None,
     }
 }
