@@ -1,5 +1,6 @@
 //! table: what may be typed, with its help (design 5.1).
 
+mod history;
 mod jobs;
 mod refused;
 mod search;
@@ -12,10 +13,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use history::{History, OfHistory, OfInventory, Report, Time};
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
 pub(crate) use search::Search;
 pub(crate) use service::{ApiKey, LogFormat, RoleWord, Serve};
-pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, JobSettings, KeepWord, OnOff, Sync};
+pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, HistoryWord, JobSettings, KeepWord, OnOff, Sync};
 
 /// Keeps search indexes in exact, permission-aware sync with the places where content lives.
 #[derive(Parser, Debug)]
@@ -214,6 +216,14 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", default_value_t = 100, allow_hyphen_values = true, value_parser = values::from_one::<100_000>)]
         limit: u32,
     },
+    /// How runs ended, and what became of single documents, the latest first
+    History(History),
+    /// Count documents by part of the source: what waits, how they stand, when most was done, what became of them
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ingather report status share --levels 2\n\nExit codes: those of each command, see its --help"
+    )]
+    Report(Report),
     /// Write what `sync` has created as a declaration that can be kept
     #[command(
         after_help = "Example:\n  ingather export > ingather.json\n\nExit codes: 0 done · 3 could not work"

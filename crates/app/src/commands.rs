@@ -58,6 +58,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Serve(serve) => serve::run(&global, &serve),
         Command::ApiKey(key) => api_key::run(&global, key),
         Command::Audit { limit } => audit::run(&global, limit),
+        Command::History(history) => job::history::run(&global, history),
+        Command::Report(report) => job::report::run(&global, report),
         Command::Export => declaration::export::run(&global),
         Command::Status => status::run(&global),
         Command::Apply(apply) => declaration::apply::run(&global, apply),

@@ -43,7 +43,10 @@ pub(crate) struct Running {
     readers: Once,
     runs: Arc<Runs>,
     changes: Arc<Changes>,
-    schedules: Mutex<Option<JoinHandle<()>>>,
+    /// Told when something is to be done that has no time of its own.
+    pub(crate) chores: Arc<Changes>,
+    /// What works from its beginning to its end.
+    threads: Mutex<Vec<JoinHandle<()>>>,
     /// Who hears of what happens to runs.
     listeners: Mutex<Vec<Arc<Listener>>>,
     links: Links,
@@ -76,19 +79,19 @@ struct Writer {
 
 /// Tells whoever looks at schedules that they or jobs may have changed.
 #[derive(Default)]
-struct Changes {
+pub(crate) struct Changes {
     changed: Mutex<bool>,
     told: Condvar,
 }
 
 impl Changes {
-    fn tell(&self) {
+    pub(crate) fn tell(&self) {
         *locked(&self.changed) = true;
         self.told.notify_all();
     }
 
     /// Waits for a change, at most `longest`.
-    fn wait(&self, longest: Duration) {
+    pub(crate) fn wait(&self, longest: Duration) {
         let changed = self.told.wait_timeout_while(locked(&self.changed), longest, |changed| !*changed);
         *changed.unwrap_or_else(PoisonError::into_inner).0 = false;
     }
@@ -145,8 +148,13 @@ fn no_thread(error: std::io::Error) -> Failure {
     )
 }
 
+/// Begins a thread that works until the program is asked to end.
+pub(crate) fn begin_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(no_thread)
+}
+
 /// Nothing is begun once the program was asked to end.
-fn refuse_stopped() -> Result<()> {
+pub(crate) fn refuse_stopped() -> Result<()> {
     if interrupt::cancel().cancelled() { Err(Failure::stopped()) } else { Ok(()) }
 }
 
@@ -168,7 +176,8 @@ impl Running {
             readers: Once::new(),
             runs: Arc::default(),
             changes: Arc::default(),
-            schedules: Mutex::default(),
+            chores: Arc::default(),
+            threads: Mutex::default(),
             listeners: Mutex::default(),
             links: Links::default(),
             lock,
@@ -199,6 +208,11 @@ impl Running {
         &self.data.path
     }
 
+    /// Keeps the history of jobs that do not say how long for so many days.
+    pub(crate) fn keep_history(&self, days: u32) {
+        self.process.keep_history(days);
+    }
+
     /// What ends it.
     pub(crate) fn stop(&self) -> &Stop {
         &self.stop
@@ -213,9 +227,11 @@ impl Running {
     pub(crate) fn finish(&self) {
         interrupt::cancel().cancel();
         self.changes.tell();
-        if let Some(schedules) = locked(&self.schedules).take() {
+        self.chores.tell();
+        let threads = std::mem::take(&mut *locked(&self.threads));
+        for thread in threads {
             // A panic of it was told by its hook.
-            let _ended = schedules.join();
+            let _ended = thread.join();
         }
         let mut under_way = locked(&self.runs.under_way);
         while *under_way > 0 {
@@ -251,9 +267,13 @@ impl Running {
                 running.changes.wait(Duration::from_millis(wait as u64));
             }
         };
-        let begun = std::thread::Builder::new().name("schedules".to_owned()).spawn(work);
-        *locked(&self.schedules) = Some(begun.map_err(no_thread)?);
+        self.keep_thread(begin_thread("schedules", work)?);
         Ok(())
+    }
+
+    /// Waits for a thread when it ends.
+    pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {
+        locked(&self.threads).push(thread);
     }
 
     fn program(&self) -> Program<'_> {

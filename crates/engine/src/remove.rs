@@ -9,7 +9,7 @@ use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
-use ingather_store::runs::history;
+use ingather_store::runs::history::{self, Noted};
 use ingather_store::{Durability, deliveries, documents};
 
 use crate::delivery::author::Author;
@@ -22,7 +22,6 @@ use crate::delivery::telling::{ends, tell};
 use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Refusal, Result};
 use crate::progress::Progress;
-use crate::run::history::row;
 
 /// Removes documents of one job.
 pub(crate) struct Remover {
@@ -146,12 +145,18 @@ impl Remover {
         if !unheld.is_empty() && left.is_none() {
             let now = self.writer.call.now();
             let removed = |id: &i64| {
-                row(*id, names.get(id).map(String::as_str).unwrap_or_default(), HistoryOutcome::Removed)
+                Noted::of(*id, names.get(id).map(String::as_str).unwrap_or_default(), HistoryOutcome::Removed)
             };
             self.writer.store.write(Durability::Synced, |sql| {
                 self.writer.lease.fence(sql)?;
                 if let Some(run) = self.ticket.noted_by {
-                    history::note(sql, self.author.job, run, now, &unheld.iter().map(removed).collect::<Vec<_>>())?;
+                    history::note(
+                        sql,
+                        self.author.job,
+                        run,
+                        now,
+                        &unheld.iter().map(removed).collect::<Vec<_>>(),
+                    )?;
                 }
                 documents::forget(sql, self.author.job, &unheld)
             })?;

@@ -79,6 +79,14 @@ pub const HISTORY_FAILURES_MAX: usize = 10_000;
 pub const HISTORY_FORGOTTEN_AT_ONCE: i64 = 1_000;
 /// Characters of the sentence of a document in a history.
 pub const HISTORY_MESSAGE_MAX: usize = 500;
+/// Documents in the history that one report looks at: with about 200 bytes each, they are read within two seconds.
+pub const REPORT_ROWS_MAX: usize = 500_000;
+/// Rows of a report that are made in memory.
+pub const REPORT_GROUPS_MAX: usize = 10_000;
+/// Levels of paths by which a report counts.
+pub const REPORT_LEVELS_MAX: u32 = 16;
+/// How long a time is in which a report looks for most, unless it is told otherwise, milliseconds.
+pub const REPORT_WINDOW_MS: i64 = 300_000;
 /// Time between two looks of a service for history that is too old, milliseconds.
 pub const HISTORY_TIDY_MS: i64 = 3_600_000;
 /// Readers that are kept open (design store 1.6).

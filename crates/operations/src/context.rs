@@ -226,6 +226,8 @@ impl Drop for Right {
 
 /// Who asks.
 pub struct Caller<'a> {
+    /// Who they are, for what is kept of what they began: `command line`, `key` and a name, `user` and a number.
+    pub name: &'a str,
     /// What they may do.
     pub roles: &'a [Role],
     /// Who they are to each group of authorities by the word of the program, asked for when needed.
@@ -457,7 +459,7 @@ pub(crate) mod tests {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
         let context = Context { host: &Program(reader), registry, clock: Arc::new(Still), remote: None };
         let identity = || Ok(Identity::anonymous());
-        ask(&context, &Caller { roles, identity: &identity, places: Places::Any })
+        ask(&context, &Caller { name: "a test", roles, identity: &identity, places: Places::Any })
     }
 
     #[test]

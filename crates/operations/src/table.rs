@@ -41,6 +41,11 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &api_keys::DELETE,
     &links::LOGIN_LINK,
     &audit::LIST,
+    &jobs::history::LIST,
+    &jobs::history::reports::QUEUE,
+    &jobs::history::reports::STATUS,
+    &jobs::history::reports::ACTIVITY,
+    &jobs::history::reports::RESULTS,
     &backup::BACKUP,
     &backup::RESTORE,
 ];
@@ -246,7 +251,10 @@ mod tests {
             assert!(!required.as_array().unwrap().contains(&"next".into()), "{}", one.name);
         }
         let names: Vec<&str> = lists.iter().map(|one| one.name).collect();
-        assert_eq!(names, ["jobs.list", "jobs.runs", "jobs.held", "documents.list", "audit.list"]);
+        let paged = ["jobs.list", "jobs.runs", "jobs.held", "documents.list", "system.status", "audit.list"];
+        let of_history =
+            ["history.list", "reports.queue", "reports.status", "reports.activity", "reports.results"];
+        assert_eq!(names, [&paged[..], &of_history].concat());
     }
 
     #[test]

@@ -157,6 +157,7 @@ queries! {
     split HISTORY_ADD = "history/add";
     shared HISTORY_LIST = "history/list";
     shared HISTORY_LIST_ALL = "history/list_all";
+    shared HISTORY_OLDEST = "history/oldest";
     shared HISTORY_NTH = "history/nth";
     shared HISTORY_FORGET = "history/forget";
     shared HISTORY_FROM_BEGIN = "history_from/begin";

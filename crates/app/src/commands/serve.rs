@@ -71,6 +71,8 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     if let Some(every) = systemd::alive_every() {
         front = front.with_sign_of_life(every, || systemd::tell(systemd::ALIVE));
     }
+    running.keep_history(serve.history_days);
+    running.do_chores()?;
     running.heed_schedules(serve.watched_folders_max)?;
     let Socket { path, listener } = socket;
     let made = identity(&path);

@@ -124,6 +124,11 @@ pub(super) fn definition(source: &Path, job: &mut JobSettings) -> Result<SyncSou
             arguments::KeepWord::Extracted => jobs::KeepWord::Extracted,
             arguments::KeepWord::Nothing => jobs::KeepWord::Nothing,
         }),
+        history: job.history.map(|word| match word {
+            arguments::HistoryWord::Failures => jobs::HistoryWord::Failures,
+            arguments::HistoryWord::Documents => jobs::HistoryWord::Documents,
+        }),
+        history_days: job.history_days,
         schedule: job.schedule.clone().map(Value::String),
         update: job.update,
         guard_off: job.delete_guard.is_some(),

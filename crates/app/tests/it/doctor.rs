@@ -201,9 +201,7 @@ fn a_run_that_failed_is_told_with_the_last_one_that_ended_well() {
     let job = store.reader().read(ingather_store::jobs::list).unwrap().remove(0);
     let number =
         store.write(Durability::Synced, |sql| ingather_store::jobs::begin(sql, job.id)).unwrap().unwrap();
-    store
-        .write(Durability::Synced, |sql| runs::open(sql, job.id, begin(number, 5)))
-        .unwrap();
+    store.write(Durability::Synced, |sql| runs::open(sql, job.id, begin(number, 5))).unwrap();
     drop(store);
     let told = found(&sandbox, &[], 1);
     assert_eq!((told.len(), &told[0]["check"]), (1, &"last_run".into()), "{told:?}");

@@ -16,7 +16,6 @@ use super::author::Author;
 use super::output_user::OutputUser;
 use crate::error::{EngineError, Result};
 use crate::progress::Progress;
-use crate::run::history::row;
 use crate::visit::outcome::Answers;
 
 /// What became of documents that were to be removed.
@@ -224,7 +223,7 @@ impl Alone<'_> {
             let job = removal.ticket.author.job;
             gone.entry((job, left)).or_default().push(removal.document);
             if let (Some(run), None) = (removal.ticket.noted_by, left) {
-                let row = row(removal.document, &removal.name, HistoryOutcome::Removed);
+                let row = Noted::of(removal.document, &removal.name, HistoryOutcome::Removed);
                 noted.entry((job, run)).or_default().push(row);
             }
         }

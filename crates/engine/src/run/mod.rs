@@ -2,6 +2,7 @@
 
 pub(crate) mod drain;
 mod ending;
+mod forgetting;
 pub(crate) mod guard_window;
 pub(crate) mod history;
 pub(crate) mod id_set;

@@ -123,16 +123,19 @@ impl Completion<'_> {
     /// What of it the history of the job is to have.
     fn noted(&self) -> impl Iterator<Item = Noted<'_>> {
         let run = self.run;
-        self.completed.iter().filter(move |completed| history::wants(run, &completed.outcome)).map(move |completed| {
-            let PendingVisit { item, artifacts, .. } = completed.visit;
-            let why = |field: fn(&Failure) -> &str| completed.failure.as_ref().map(field).unwrap_or_default();
-            Noted {
-                code: why(|failure| &failure.code),
-                message: history::beginning(why(|failure| &failure.message)),
-                bytes: i64::try_from(artifacts.bytes).unwrap_or(i64::MAX),
-                ..history::row(item.id, &item.name, history::word(run, item.id, &completed.outcome))
-            }
-        })
+        self.completed.iter().filter(move |completed| history::wants(run, &completed.outcome)).map(
+            move |completed| {
+                let PendingVisit { item, artifacts, .. } = completed.visit;
+                let why =
+                    |field: fn(&Failure) -> &str| completed.failure.as_ref().map(field).unwrap_or_default();
+                Noted {
+                    code: why(|failure| &failure.code),
+                    message: history::beginning(why(|failure| &failure.message)),
+                    bytes: i64::try_from(artifacts.bytes).unwrap_or(i64::MAX),
+                    ..Noted::of(item.id, &item.name, history::word(run, item.id, &completed.outcome))
+                }
+            },
+        )
     }
 
     fn counted(&self) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ingather_engine::scheduler::Scheduler;
 use ingather_model::ids::JobId;
+use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 
 use super::continuous::Continuous;
@@ -64,7 +65,12 @@ impl BySchedule {
                 continue;
             }
             self.tried.insert(job.id, Tried { at: now, before: job.run });
-            match begin(context, &job, kind) {
+            let by = match (job.restart, job.state) {
+                (Some(_), _) => "restart",
+                (None, State::Resting) => "schedule",
+                (None, _) => "interruption",
+            };
+            match begin(context, &job, kind, by) {
                 Ok(_) if job.restart.is_some() => log(&format!("run of job {}: begins again", job.name)),
                 Ok(_) => {
                     self.begun.insert(job.id);

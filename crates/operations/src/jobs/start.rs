@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::named;
-use super::sync::{self, Of, SyncSource, Synced};
+use super::sync::{self, Asked, Of, SyncSource, Synced};
 use crate::context::{Caller, Context, Doing, Places};
 use crate::in_words;
 use crate::operation::schema;
@@ -130,10 +130,10 @@ pub struct Aborted {
     pub rests: bool,
 }
 
-fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Started> {
+fn start(context: &Context<'_>, caller: &Caller<'_>, request: StartJob) -> Result<Started> {
     let job = named(&context.existing()?, &request.job)?;
     let mode = kind_of(&job, request.mode);
-    let ended = begin_run(context, &job, request, Of::Stored)?.map(Box::new);
+    let ended = begin_run(context, &job, request, Of::Stored, caller.name)?.map(Box::new);
     Ok(Started { job: job.name, mode, ended })
 }
 
@@ -152,13 +152,13 @@ pub(super) fn refuse_paused(job: &Stored) -> Result<()> {
     Err(Problem::new(Code::Paused, sentence))
 }
 
-/// Begins a run of a job as it is stored: the one place where runs are begun that nobody waits for. What it did, where it has
-/// ended: in a program that ends with its answer.
+/// Begins a run of a job as it is stored, for whom `by` names: the one place where runs are begun that nobody waits for. What it did, where it
+/// has ended: in a program that ends with its answer.
 ///
 /// # Errors
 /// `Running` while the job is worked on, `Busy` while as many run as may.
-pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
-    begin_run(context, job, as_stored(job, mode), Of::Stored)
+pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind, by: &str) -> Result<Option<Synced>> {
+    begin_run(context, job, as_stored(job, mode), Of::Stored, by)
 }
 
 /// Begins a pass of a continuous job, in a service.
@@ -166,14 +166,20 @@ pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Optio
 /// # Errors
 /// Those of [`begin`].
 pub(super) fn begin_pass(context: &Context<'_>, job: &Stored) -> Result<()> {
-    begin_run(context, job, as_stored(job, RunKind::Full), Of::Pass).map(drop)
+    begin_run(context, job, as_stored(job, RunKind::Full), Of::Pass, "change").map(drop)
 }
 
 fn as_stored(job: &Stored, mode: RunKind) -> StartJob {
     StartJob { job: job.name.clone(), mode, guard_off: false, accepts_devices: false, rereads: false }
 }
 
-fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, of: Of) -> Result<Option<Synced>> {
+fn begin_run(
+    context: &Context<'_>,
+    job: &Stored,
+    start: StartJob,
+    of: Of,
+    by: &str,
+) -> Result<Option<Synced>> {
     let request = SyncSource {
         root: job.root.clone(),
         name: Some(job.name.clone()),
@@ -185,7 +191,7 @@ fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, of: Of) -> Re
         ..SyncSource::default()
     };
     let Some(background) = context.host.background() else {
-        return sync::run_job(context, Places::Any, of, request, &mut |_| {}).map(Some);
+        return sync::run_job(context, Asked { places: Places::Any, of, by }, request, &mut |_| {}).map(Some);
     };
     // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
     refuse_paused(job)?;
@@ -193,8 +199,10 @@ fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, of: Of) -> Re
     let writes = context.host.write("start of a run")?;
     // From here on it can be stopped, and nobody begins another one.
     let announced = context.host.process().announce(job, &context.host.cancel())?;
+    let by = by.to_owned();
     let work = move |context: &Context<'_>| {
-        let ended = sync::run_job(context, Places::Any, of, request, &mut |_| {});
+        let asked = Asked { places: Places::Any, of, by: &by };
+        let ended = sync::run_job(context, asked, request, &mut |_| {});
         drop(announced);
         drop(writes);
         let synced = ended?;

@@ -1,6 +1,7 @@
 //! Schemas of answers whose types are words of the model, which knows no schemas.
 
 use ingather_model::job::RunKind;
+use ingather_model::job::history::HistoryOutcome;
 use ingather_model::job::schedule::Start;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome, VisitReason};
@@ -36,6 +37,11 @@ pub(crate) fn run_kind(_: &mut SchemaGenerator) -> Schema {
 /// How a run ended.
 pub(crate) fn run_outcome(_: &mut SchemaGenerator) -> Schema {
     words_or_none(RunOutcome::WORDS)
+}
+
+/// What became of a document in a history.
+pub(crate) fn history_outcome(_: &mut SchemaGenerator) -> Schema {
+    words(HistoryOutcome::WORDS)
 }
 
 /// What became of removals that a run held.

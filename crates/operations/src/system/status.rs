@@ -19,7 +19,7 @@ use crate::problem::Result;
 const STATUS: &str = r#"{"jobs": [{"job": "share", "well": false, "state": "resting", "paused": false,
     "documents": 1200, "run": 7, "outcome": "done", "ended_at": 1767225600000, "next": 1767232800000, "needs": [{"check": "failed",
     "says": "job share: 3 documents failed", "advice": "`ingather document list share --state failed` lists them"}]}],
-    "begun": true, "works": false}"#;
+    "begun": true, "works": false, "next": "0a1b2c3d7368617265"}"#;
 
 /// Whether all is well.
 pub static STATUS_OF_JOBS: Answering<AskStatus, Status> = Answering {

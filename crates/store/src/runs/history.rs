@@ -25,6 +25,13 @@ pub struct Noted<'a> {
     pub bytes: i64,
 }
 
+impl<'a> Noted<'a> {
+    /// What needs no reason, and read nothing.
+    pub fn of(document: i64, name: &'a str, outcome: HistoryOutcome) -> Noted<'a> {
+        Noted { document, outcome, code: "", name, message: "", bytes: 0 }
+    }
+}
+
 /// What became of a document, as it was noted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastDocument {
@@ -195,6 +202,13 @@ pub fn forget(sql: &mut Sql<'_>, job: JobId, before: i64, most: i64) -> Result<u
 /// When the document was noted that has so many later ones in the history of its job; none with fewer.
 pub fn nth(sql: &mut Sql<'_>, job: JobId, later: i64) -> Result<Option<i64>> {
     sql.one(&queries::HISTORY_NTH, &[Value::Int(job.0), Value::Int(later)], |row| row.int(0))
+}
+
+/// When the oldest document was noted of a job, and when its oldest run began, of those that are on record.
+pub fn oldest(sql: &mut Sql<'_>, job: JobId) -> Result<(Option<i64>, Option<i64>)> {
+    let of = [Value::Int(job.0)];
+    let document = sql.one(&queries::HISTORY_OLDEST, &of, |row| row.int(0))?;
+    Ok((document, sql.one(&queries::RUN_OLDEST, &of, |row| row.int(1))?))
 }
 
 /// Forgets runs of a job that began before a time, but for the last one that was done and what came after it; how many.

@@ -74,18 +74,14 @@ fn read(row: &Row<'_>) -> Result<Run> {
 pub fn open(sql: &mut Sql<'_>, job: JobId, run: Begin<'_>) -> Result<()> {
     let Begin { number, kind, at, by, notes } = run;
     interrupt(sql, job, at)?;
-    let values = [
-        Value::Int(job.0),
-        Value::Int(number),
-        Value::Text(kind.as_str()),
-        Value::Int(at),
-        Value::Text(by),
-    ];
+    let values =
+        [Value::Int(job.0), Value::Int(number), Value::Text(kind.as_str()), Value::Int(at), Value::Text(by)];
     sql.execute(&queries::RUN_OPEN, &values)?;
     if !failpoint(Failpoint::InterruptedListingContinued) {
         sql.execute(&queries::LISTED_IDS_DROP, &[Value::Int(job.0), Value::Int(number)])?;
     }
-    let trimmed = sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - limits::RUNS_KEPT)])?;
+    let trimmed =
+        sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - limits::RUNS_KEPT)])?;
     if trimmed > 0 {
         history::know_runs_from_oldest(sql, job)?;
     }

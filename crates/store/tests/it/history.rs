@@ -100,9 +100,11 @@ fn old_documents_are_forgotten_in_steps_and_what_is_known_begins_later() {
                 Ok(())
             })
             .unwrap();
-        let forget = |most| store.write(Durability::Relaxed, |sql| history::forget(sql, one, 8, most)).unwrap();
+        let forget =
+            |most| store.write(Durability::Relaxed, |sql| history::forget(sql, one, 8, most)).unwrap();
         assert_eq!([forget(4), forget(4), forget(4)], [4, 3, 0]);
-        let left = |of| store.reader().read(|sql| history::list(sql, Some(of), 0, &Place::before(99), 99)).unwrap();
+        let left =
+            |of| store.reader().read(|sql| history::list(sql, Some(of), 0, &Place::before(99), 99)).unwrap();
         let times: Vec<i64> = left(one).iter().map(|row| row.at).collect();
         assert_eq!((times, left(other).len()), (vec![10, 9, 8], 10));
         let nth = |later| store.reader().read(|sql| history::nth(sql, one, later)).unwrap();
@@ -129,7 +131,8 @@ fn old_runs_are_forgotten_but_for_the_last_that_was_done_and_those_behind_it() {
             let all = store.reader().read(|sql| runs::list(sql, of, 99)).unwrap();
             all.iter().map(|run| run.number).collect()
         };
-        let forget = |before| store.write(Durability::Relaxed, |sql| history::forget_runs(sql, of, before)).unwrap();
+        let forget =
+            |before| store.write(Durability::Relaxed, |sql| history::forget_runs(sql, of, before)).unwrap();
         run(&store, of, 1, 10, RunOutcome::Failed);
         run(&store, of, 2, 20, RunOutcome::Failed);
         assert_eq!((forget(99), left()), (0, vec![2, 1]), "none was done: all tell why");

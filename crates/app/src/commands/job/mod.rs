@@ -14,6 +14,8 @@ use ingather_operations::pipeline;
 use super::pages;
 
 mod again;
+pub(super) mod history;
+pub(super) mod report;
 pub(super) mod wait;
 
 use crate::arguments::{Global, Job};

@@ -4,6 +4,7 @@ mod bounds;
 mod client;
 mod continuous;
 mod definitions;
+mod history;
 mod http;
 mod keys;
 mod page;

@@ -149,13 +149,8 @@ fn a_run_whose_process_is_gone_is_not_called_running() {
         .write(Durability::Synced, |sql| {
             let job = jobs::by_name(sql, "root")?.unwrap();
             let run = jobs::begin(sql, job.id)?.unwrap();
-            let begin = runs::Begin {
-                number: run,
-                kind: RunKind::Full,
-                at: 0,
-                by: "",
-                notes: HistoryOf::Failures,
-            };
+            let begin =
+                runs::Begin { number: run, kind: RunKind::Full, at: 0, by: "", notes: HistoryOf::Failures };
             runs::open(sql, job.id, begin)
         })
         .unwrap();

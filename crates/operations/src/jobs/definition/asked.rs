@@ -2,6 +2,7 @@
 
 use ingather_contract::registry::Registry;
 use ingather_model::guard::Guard;
+use ingather_model::job::history::History;
 use ingather_model::job::{ContentBy, Definition, Keep, Stage};
 use ingather_store::Reader;
 use ingather_store::connections::{self, Role};
@@ -91,7 +92,7 @@ pub(crate) fn plain(name: String, root: &str) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
-        history: ingather_model::job::history::History::default(),
+        history: History::default(),
         schedule: None,
     }
 }
@@ -117,6 +118,12 @@ fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncS
         Some(KeepWord::Extracted) => definition.keep = Keep::Extracted,
         Some(KeepWord::Nothing) => definition.keep = Keep::Nothing,
         None => {}
+    }
+    if let Some(word) = request.history {
+        definition.history.of = word.into();
+    }
+    if let Some(days) = request.history_days {
+        definition.history.days = (days > 0).then_some(days);
     }
     if let Some(given) = &request.schedule {
         definition.schedule = schedule::given(given).map_err(|why| Problem::new(Code::Definition, why))?;
@@ -164,6 +171,20 @@ mod tests {
         assert_eq!(changed(set.clone(), json!({"root": "/srv/share"})), set);
         let back = json!({"root": "/srv/share", "source": {"exclude": null}, "keep": "nothing", "compare_content": false});
         assert_eq!(changed(set, back), new);
+    }
+
+    #[test]
+    fn what_is_kept_of_runs_is_set_kept_and_taken_back() {
+        let request = serde_json::from_value(json!({"root": "/srv/share"})).unwrap();
+        let new = new_definition(None, &request).unwrap();
+        let set =
+            changed(new.clone(), json!({"root": "/srv/share", "history": "documents", "history_days": 7}));
+        assert_eq!(set.history.describe(), "documents, 7 days");
+        assert_eq!(changed(set.clone(), json!({"root": "/srv/share"})), set);
+        assert_eq!(
+            changed(set, json!({"root": "/srv/share", "history": "failures", "history_days": 0})),
+            new
+        );
     }
 
     #[test]

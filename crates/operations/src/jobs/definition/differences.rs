@@ -60,6 +60,9 @@ pub(crate) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
         };
         found.push(format!("delete-guard: {} → {}", word(old.delete_guard), word(new.delete_guard)));
     }
+    if old.history != new.history {
+        found.push(format!("history: {} → {}", old.history.describe(), new.history.describe()));
+    }
     if old.schedule != new.schedule {
         let words =
             |schedule: &Option<Schedule>| schedule.as_ref().map_or("none".to_owned(), Schedule::describe);

@@ -153,6 +153,7 @@ impl Wanted {
         if let Some(schedule) = self.definition.schedule.as_ref().filter(|new| before != Some(*new)) {
             schedule::check(schedule, context.now()).map_err(|why| Problem::new(Code::Definition, why))?;
         }
+        self.definition.history.check().map_err(|why| Problem::new(Code::Definition, why))?;
         if self.stored.is_some() {
             return Ok(());
         }
@@ -239,13 +240,14 @@ impl Wanted {
         self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition)
     }
 
-    /// Whether nothing but its schedule is to be otherwise.
-    pub(crate) fn changes_schedule_alone(&self) -> bool {
-        let with_schedule = |stored: &Job| Definition {
+    /// Whether nothing is to be otherwise but what no run depends on: its schedule, and its history.
+    pub(crate) fn changes_beside_runs_alone(&self) -> bool {
+        let with_those = |stored: &Job| Definition {
             schedule: self.definition.schedule.clone(),
+            history: self.definition.history,
             ..stored.definition.clone()
         };
-        self.stored.as_ref().is_some_and(|stored| with_schedule(stored) == self.definition)
+        self.stored.as_ref().is_some_and(|stored| with_those(stored) == self.definition)
     }
 
     /// Makes ready what storing it needs: outputs that are new to it can be opened, and its conditions take nothing out of outputs
