@@ -98,6 +98,7 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
         history: ingather_model::job::history::History::default(),
+        notify: Vec::new(),
         schedule: None,
     };
     let id = store.write(Durability::Synced, |sql| {

@@ -216,6 +216,15 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", default_value_t = 100, allow_hyphen_values = true, value_parser = values::from_one::<100_000>)]
         limit: u32,
     },
+    /// What notifiers are told of ends of runs, and what became of that, the latest first
+    #[command(
+        after_help = "Example:\n  ingather notices --limit 20\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
+    )]
+    Notices {
+        /// Notices at most
+        #[arg(long, value_name = "N", default_value_t = 100, allow_hyphen_values = true, value_parser = values::from_one::<100_000>)]
+        limit: u32,
+    },
     /// How runs ended, and what became of single documents, the latest first
     History(History),
     /// Count documents by part of the source: what waits, how they stand, when most was done, what became of them

@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Serve(serve) => serve::run(&global, &serve),
         Command::ApiKey(key) => api_key::run(&global, key),
         Command::Audit { limit } => audit::run(&global, limit),
+        Command::Notices { limit } => job::notices::run(&global, limit),
         Command::History(history) => job::history::run(&global, history),
         Command::Report(report) => job::report::run(&global, report),
         Command::Export => declaration::export::run(&global),

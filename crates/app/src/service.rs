@@ -13,6 +13,7 @@ use ingather_contract::call::Cancel;
 use ingather_engine::progress::Progress;
 use ingather_engine::{KeptLease, Process};
 use ingather_model::limits;
+use ingather_notify::Notifiers;
 use ingather_operations::jobs::BySchedule;
 use ingather_operations::jobs::events::{Listener, RunEvent, RunHappening};
 use ingather_operations::links::Links;
@@ -54,6 +55,8 @@ pub(crate) struct Running {
     lock: Option<(u64, u64)>,
     /// Folders below which callers from elsewhere may name sources.
     roots: Vec<PathBuf>,
+    /// Who can be told of ends of runs.
+    pub(crate) notifiers: Notifiers,
     itself: Weak<Running>,
 }
 
@@ -160,7 +163,12 @@ pub(crate) fn refuse_stopped() -> Result<()> {
 
 impl Running {
     /// Takes the right to write, and keeps it until [`Running::finish`]; when it is lost, `stop` ends what serves.
-    pub(crate) fn begin(global: &Global, stop: Stop, roots: Vec<PathBuf>) -> Result<Arc<Running>> {
+    pub(crate) fn begin(
+        global: &Global,
+        stop: Stop,
+        roots: Vec<PathBuf>,
+        notifiers: Notifiers,
+    ) -> Result<Arc<Running>> {
         let data = DataDirectory::of(global)?;
         let writing = data.write(DOING, wiring::now())?;
         let lock = data.lock_identity();
@@ -182,6 +190,7 @@ impl Running {
             links: Links::default(),
             lock,
             roots: roots.clone(),
+            notifiers: notifiers.clone(),
             itself: itself.clone(),
         });
         // In its log; a command ends with one sentence, which says what the right to write was lost for.
@@ -191,6 +200,7 @@ impl Running {
                 show::stderr(sentence);
             }
         });
+        running.process.notify_of_all(notifiers.of_all.clone());
         let reader = running.writing.store.reader().clone();
         let engine = running.context().engine(reader, Some(&running.writing), &[]);
         let (lost, cancel) = (running.lost.clone(), interrupt::cancel());
@@ -262,6 +272,8 @@ impl Running {
                     running.log(&format!("schedules cannot be looked at: {problem}"));
                     None
                 });
+                // It may have noted that a job rests.
+                running.chores.tell();
                 let wait = again.map_or(limits::SCHEDULE_LOOK_MS_MAX, |again| again - wiring::now());
                 let wait = wait.clamp(1, limits::SCHEDULE_LOOK_MS_MAX);
                 running.changes.wait(Duration::from_millis(wait as u64));
@@ -407,6 +419,10 @@ impl Host for Running {
         Some(self)
     }
 
+    fn notifiers(&self) -> Option<Vec<String>> {
+        Some(self.notifiers.by_name.keys().cloned().collect())
+    }
+
     fn links(&self) -> Option<&Links> {
         Some(&self.links)
     }
@@ -465,6 +481,8 @@ impl Host for Running {
             RunHappening::Paused(false) => ("job.resumed", "info", None),
         };
         show::note(level, name, error.unwrap_or(name), &[("job", event.job.as_str().into())]);
+        // It may be to be told.
+        self.chores.tell();
         let listeners = locked(&self.listeners).clone();
         listeners.iter().for_each(|listener| listener(event));
     }

@@ -1,4 +1,4 @@
-//! Every bound with its reason. A queue, batch, page, retry, body or wait that is not here does not exist.
+//! table: every bound with its reason. A queue, batch, page, retry, body or wait that is not here does not exist.
 
 /// Items of one listing page; larger folders come in several pages (design store 1.3: 4,096 rows a transaction).
 pub const PAGE_ITEMS_MAX: usize = 4_096;
@@ -87,6 +87,36 @@ pub const REPORT_GROUPS_MAX: usize = 10_000;
 pub const REPORT_LEVELS_MAX: u32 = 16;
 /// How long a time is in which a report looks for most, unless it is told otherwise, milliseconds.
 pub const REPORT_WINDOW_MS: i64 = 300_000;
+/// Characters of the name of a notifier.
+pub const NOTIFIER_NAME_MAX: usize = 64;
+/// Notifiers that a job names, and that a service has.
+pub const NOTIFIERS_MAX: usize = 100;
+/// Attempts to tell somebody of one end of a run; with the waits between them, about six hours.
+pub const NOTICE_ATTEMPTS_MAX: u32 = 12;
+/// First and longest wait before another attempt, milliseconds; each is twice the one before.
+pub const NOTICE_WAIT_MS_MIN: i64 = 15_000;
+/// See [`NOTICE_WAIT_MS_MIN`].
+pub const NOTICE_WAIT_MS_MAX: i64 = 3_600_000;
+/// Notices that are looked at together.
+pub const NOTICES_AT_ONCE: usize = 100;
+/// Notices that are kept, told or not: the oldest make room.
+pub const NOTICES_KEPT: i64 = 10_000;
+/// Bytes of what a program is told.
+pub const NOTICE_BODY_BYTES_MAX: usize = 16 << 10;
+/// Characters of the error of a run, and of a notifier, in a notice.
+pub const NOTICE_ERROR_MAX: usize = 1_000;
+/// Time for one attempt by mail or webhook, milliseconds.
+pub const NOTICE_MS_MAX: u64 = 10_000;
+/// Time for a command that tells, milliseconds.
+pub const NOTICE_COMMAND_MS_MAX: u64 = 30_000;
+/// Time between two looks for the end of an attempt and for the end of the program, milliseconds.
+pub const NOTICE_LOOK_MS: u64 = 50;
+/// Words of a command that tells.
+pub const NOTICE_COMMAND_WORDS_MAX: usize = 64;
+/// People to whom one notifier writes.
+pub const NOTICE_ADDRESSES_MAX: usize = 50;
+/// Bytes of a file that declares notifiers, or holds a secret of one.
+pub const NOTIFIERS_FILE_BYTES_MAX: u64 = 256 << 10;
 /// Time between two looks of a service for history that is too old, milliseconds.
 pub const HISTORY_TIDY_MS: i64 = 3_600_000;
 /// Readers that are kept open (design store 1.6).

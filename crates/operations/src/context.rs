@@ -73,6 +73,11 @@ pub trait Host {
         &[]
     }
 
+    /// Names of the notifiers that there are; none where nobody knows.
+    fn notifiers(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// What goes on with work after its caller was answered; none in a program that ends with its answer.
     fn background(&self) -> Option<&dyn Background> {
         None

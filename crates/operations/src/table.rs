@@ -41,6 +41,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &api_keys::DELETE,
     &links::LOGIN_LINK,
     &audit::LIST,
+    &jobs::notices::NOTICES,
     &jobs::history::LIST,
     &jobs::history::reports::QUEUE,
     &jobs::history::reports::STATUS,
@@ -252,8 +253,14 @@ mod tests {
         }
         let names: Vec<&str> = lists.iter().map(|one| one.name).collect();
         let paged = ["jobs.list", "jobs.runs", "jobs.held", "documents.list", "system.status", "audit.list"];
-        let of_history =
-            ["history.list", "reports.queue", "reports.status", "reports.activity", "reports.results"];
+        let of_history = [
+            "notices.list",
+            "history.list",
+            "reports.queue",
+            "reports.status",
+            "reports.activity",
+            "reports.results",
+        ];
         assert_eq!(names, [&paged[..], &of_history].concat());
     }
 

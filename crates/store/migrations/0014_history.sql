@@ -21,4 +21,4 @@ CREATE TABLE notice (id TEXT PRIMARY KEY, at BIGINT NOT NULL, job BIGINT NOT NUL
   due BIGINT NOT NULL, error TEXT) /*clustered*/;
 CREATE INDEX notice_at ON notice (at, id);
 CREATE INDEX notice_due ON notice (due, id) WHERE state = 'waiting';
-CREATE INDEX notice_failed ON notice (at, id) WHERE state = 'failed';
+CREATE INDEX notice_untold ON notice (job, at) WHERE state <> 'sent';

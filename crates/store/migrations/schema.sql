@@ -49,7 +49,7 @@ CREATE TABLE notice (id TEXT PRIMARY KEY, at BIGINT NOT NULL, job BIGINT NOT NUL
   due BIGINT NOT NULL, error TEXT) /*clustered*/;
 CREATE INDEX notice_at ON notice (at, id);
 CREATE INDEX notice_due ON notice (due, id) WHERE state = 'waiting';
-CREATE INDEX notice_failed ON notice (at, id) WHERE state = 'failed';
+CREATE INDEX notice_untold ON notice (job, at) WHERE state <> 'sent';
 -- documents that passes of a continuous job have removed, by the minute: what its delete guard counts together
 CREATE TABLE removed (job BIGINT NOT NULL, minute BIGINT NOT NULL, documents BIGINT NOT NULL, PRIMARY KEY (job, minute)) /*clustered*/;
 -- bitmap of ids that pages of a run listed; what a run listed is their union

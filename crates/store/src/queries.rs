@@ -160,6 +160,16 @@ queries! {
     shared HISTORY_OLDEST = "history/oldest";
     shared HISTORY_NTH = "history/nth";
     shared HISTORY_FORGET = "history/forget";
+    shared NOTICE_ADD = "notice/add";
+    shared NOTICE_DUE = "notice/due";
+    shared NOTICE_NEXT = "notice/next";
+    shared NOTICE_HASTEN = "notice/hasten";
+    shared NOTICE_TRIED = "notice/tried";
+    shared NOTICE_LIST = "notice/list";
+    shared NOTICE_UNTOLD = "notice/untold";
+    shared NOTICE_OLDEST = "notice/oldest";
+    shared NOTICE_NTH = "notice/nth";
+    shared NOTICE_FORGET = "notice/forget";
     shared HISTORY_FROM_BEGIN = "history_from/begin";
     shared HISTORY_FROM_RAISE = "history_from/raise";
     shared HISTORY_FROM_RAISE_NOTED = "history_from/raise_noted";

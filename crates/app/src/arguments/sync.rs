@@ -116,6 +116,10 @@ pub(crate) struct JobSettings {
     /// Days that the history of the job is kept; 0: as long as the program keeps it [default: 90, or what `ingather serve` was told]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::up_to::<3_650>)]
     pub(crate) history_days: Option<u32>,
+    /// Who is told of ends of its runs, by a service: a notifier of `ingather serve --notifiers`, and of what, such as ops:failed,held; of
+    /// failed, held, interrupted, stopped, finished. May be given several times; none takes it back [default of what: failed,held,interrupted]
+    #[arg(long, value_name = "NAME[:WORDS]")]
+    pub(crate) notify: Vec<String>,
     /// When `ingather serve` runs the job by itself; nothing else heeds it. A line of cron such as '0 2 * * mon-fri', of the time zone of
     /// this machine unless it begins with TZ=; 'every 15m'; 'continuous'; rules for windows in JSON, see docs/manual/schedules.md; or none
     #[arg(long, value_name = "TEXT")]

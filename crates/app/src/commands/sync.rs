@@ -129,6 +129,11 @@ pub(super) fn definition(source: &Path, job: &mut JobSettings) -> Result<SyncSou
             arguments::HistoryWord::Documents => jobs::HistoryWord::Documents,
         }),
         history_days: job.history_days,
+        notify: match &job.notify[..] {
+            [] => None,
+            [none] if none == "none" => Some(Vec::new()),
+            names => Some(names.to_vec()),
+        },
         schedule: job.schedule.clone().map(Value::String),
         update: job.update,
         guard_off: job.delete_guard.is_some(),

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use ingather_contract::call::Cancel;
 use ingather_model::ids::JobId;
+use ingather_model::job::notify::Notify;
 
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
 pub use self::under_way::{Aborted, Glance, Met};
@@ -25,6 +26,7 @@ use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Result};
 use ingather_model::limits;
 use ingather_store::jobs::Job;
+use ingather_store::turns::lock;
 
 /// A run is about to begin; see [`Process::announce`].
 pub struct Announced {
@@ -53,6 +55,8 @@ pub struct Process {
     unwatched: Mutex<BTreeMap<JobId, String>>,
     /// Days that the history of a job is kept which says nothing of that.
     history_days: AtomicU32,
+    /// Who is told of ends of runs of all jobs.
+    notifies: Mutex<Arc<[Notify]>>,
 }
 
 impl Default for Process {
@@ -72,12 +76,22 @@ impl Process {
             lease: LeaseKeeper::default(),
             unwatched: Mutex::default(),
             history_days: AtomicU32::new(limits::HISTORY_DAYS),
+            notifies: Mutex::new(Arc::from([])),
         }
     }
 
     /// Keeps the history of jobs that say nothing of that for so many days from now on.
     pub fn keep_history(&self, days: u32) {
         self.history_days.store(days, Ordering::Relaxed);
+    }
+
+    /// Has these told of ends of runs of all jobs from now on.
+    pub fn notify_of_all(&self, notifies: Vec<Notify>) {
+        *lock(&self.notifies) = notifies.into();
+    }
+
+    pub(crate) fn notifies(&self) -> Arc<[Notify]> {
+        lock(&self.notifies).clone()
     }
 
     pub(crate) fn history_days(&self) -> u32 {

@@ -6,6 +6,8 @@ mod forgetting;
 pub(crate) mod guard_window;
 pub(crate) mod history;
 pub(crate) mod id_set;
+mod notices;
+mod resting;
 pub(crate) mod state;
 pub(crate) mod visitors;
 

@@ -28,6 +28,7 @@ fn definition(world: &World) -> Definition {
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
         history: ingather_model::job::history::History::default(),
+        notify: Vec::new(),
         schedule: None,
     }
 }

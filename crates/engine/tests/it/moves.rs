@@ -30,6 +30,7 @@ fn definition(name: &str) -> Definition {
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
         history: ingather_model::job::history::History::default(),
+        notify: Vec::new(),
         schedule: None,
     }
 }

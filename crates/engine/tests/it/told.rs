@@ -35,6 +35,7 @@ fn filled(kind: Kind) -> World {
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
         history: ingather_model::job::history::History::default(),
+        notify: Vec::new(),
         schedule: None,
     });
     world

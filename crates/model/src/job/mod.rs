@@ -2,6 +2,7 @@
 
 pub mod condition;
 pub mod history;
+pub mod notify;
 pub mod passes;
 mod run_kind;
 pub mod schedule;
@@ -15,6 +16,7 @@ use crate::ids::Digest;
 use crate::lifecycle::words;
 use condition::Condition;
 use history::History;
+use notify::Notify;
 pub use run_kind::RunKind;
 use schedule::Schedule;
 
@@ -57,6 +59,9 @@ pub struct Definition {
     /// What is kept of what its runs did.
     #[serde(default, skip_serializing_if = "History::is_default")]
     pub history: History,
+    /// Who is told of ends of its runs, beside those who are told of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<Notify>,
 }
 
 /// What says that content is as it was when its document changed in some other way (design 4.18).

@@ -6,6 +6,7 @@ use ingather_contract::registry::Registry;
 use ingather_contract::secrets;
 use ingather_model::guard::Guard;
 use ingather_model::job::history::{History, HistoryOf};
+use ingather_model::job::notify::Notify;
 use ingather_model::job::{ContentBy, Definition, Keep, Route, Stage};
 use ingather_store::jobs::Job;
 use schemars::JsonSchema;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::connections::FILES;
-use crate::jobs::definition::asked::{plain, retire};
+use crate::jobs::definition::asked::{notifies, plain, retire};
 use crate::jobs::definition::wanted::Wanted;
 use crate::jobs::sync::ContentByWord;
 use crate::jobs::{HistoryWord, KeepWord, schedule};
@@ -60,6 +61,9 @@ pub struct DeclaredJob {
     /// Days that its history is kept; as long as the program keeps it when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history_days: Option<u32>,
+    /// Who is told of ends of its runs, and of what: `ops:failed,held`; nobody when left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<String>,
     /// When the job runs by itself: rules for windows, an interval, or a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::schedule_or_none")]
@@ -112,6 +116,7 @@ impl DeclaredJob {
             content_by: (definition.content_by == ContentBy::Times).then_some(ContentByWord::Times),
             history: (definition.history.of == HistoryOf::Documents).then_some(HistoryWord::Documents),
             history_days: definition.history.days,
+            notify: definition.notify.iter().map(Notify::describe).collect(),
             schedule: definition.schedule.and_then(|schedule| serde_json::to_value(schedule).ok()),
         }
     }
@@ -154,6 +159,7 @@ impl DeclaredJob {
             of: self.history.map_or(HistoryOf::Failures, HistoryOf::from),
             days: self.history_days.filter(|days| *days > 0),
         };
+        definition.notify = notifies(&self.notify).map_err(|why| wrong(Code::Definition, why))?;
         let given = self.schedule.as_ref().filter(|given| !given.is_null());
         definition.schedule =
             given.map_or(Ok(None), schedule::given).map_err(|why| wrong(Code::Definition, why))?;

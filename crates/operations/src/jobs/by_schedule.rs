@@ -81,6 +81,12 @@ impl BySchedule {
         }
         let looked = self.continuous.look(context, look.continuous)?;
         again = [again, looked.again].into_iter().flatten().min();
+        for (job, why) in &look.interrupted {
+            if !self.told.contains_key(&job.id) {
+                let writing = context.host.write_beside("notice")?;
+                context.engine(context.existing()?, Some(&writing), &[]).tell_interrupted(job, why)?;
+            }
+        }
         look.problems.extend(looked.told);
         self.told.retain(|job, told| look.problems.contains(&(*job, told.clone())));
         for (job, problem) in look.problems {

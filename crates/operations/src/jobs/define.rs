@@ -90,6 +90,9 @@ pub struct DefineJob {
     /// Days that its history is kept; 0: as long as the program keeps it.
     #[serde(default)]
     pub history_days: Option<u32>,
+    /// Who is told of ends of its runs, and of what: `ops:failed,held`; an empty list: nobody.
+    #[serde(default)]
+    pub notify: Option<Vec<String>>,
     /// When the job runs by itself: rules for windows, an interval, a text, or `none`.
     #[serde(default)]
     #[schemars(schema_with = "schema::schedule_or_none")]
@@ -119,6 +122,7 @@ impl DefineJob {
             keep: request.keep,
             history: request.history,
             history_days: request.history_days,
+            notify: request.notify,
             schedule: request.schedule,
             update: request.update,
             guard_off: request.guard_off,
@@ -138,6 +142,7 @@ impl DefineJob {
             keep: self.keep,
             history: self.history,
             history_days: self.history_days,
+            notify: self.notify,
             schedule: self.schedule,
             update: self.update,
             guard_off: self.guard_off,

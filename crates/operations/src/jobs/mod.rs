@@ -9,6 +9,7 @@ mod examples;
 pub mod figures;
 mod held;
 pub mod history;
+pub mod notices;
 mod pause;
 mod removal;
 mod resend;

@@ -108,6 +108,9 @@ pub struct SyncSource {
     /// Days that its history is kept; 0: as long as the program keeps it.
     #[serde(default)]
     pub history_days: Option<u32>,
+    /// Who is told of ends of its runs, and of what: `ops:failed,held`; an empty list: nobody.
+    #[serde(default)]
+    pub notify: Option<Vec<String>>,
     /// When the job runs by itself, by a service: rules for windows, an interval, or a text: a line of cron, `every 15m`, or `none`. A
     /// text that names no time zone is of that of this machine.
     #[serde(default)]

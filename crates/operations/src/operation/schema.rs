@@ -2,12 +2,14 @@
 
 use ingather_model::job::RunKind;
 use ingather_model::job::history::HistoryOutcome;
+use ingather_model::job::notify::NotifyEvent;
 use ingather_model::job::schedule::Start;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome, VisitReason};
 use ingather_model::lifecycle::projection::ManifoldJobState;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
+use ingather_store::runs::notices::NoticeState;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 fn words(words: &[&str]) -> Schema {
@@ -37,6 +39,16 @@ pub(crate) fn run_kind(_: &mut SchemaGenerator) -> Schema {
 /// How a run ended.
 pub(crate) fn run_outcome(_: &mut SchemaGenerator) -> Schema {
     words_or_none(RunOutcome::WORDS)
+}
+
+/// What notifiers are told of.
+pub(crate) fn notify_event(_: &mut SchemaGenerator) -> Schema {
+    words(NotifyEvent::WORDS)
+}
+
+/// What became of a notice.
+pub(crate) fn notice_state(_: &mut SchemaGenerator) -> Schema {
+    words(NoticeState::WORDS)
 }
 
 /// What became of a document in a history.

@@ -1,6 +1,7 @@
 //! Runs: one pass of a job, its marks, its blind spots and what it holds back.
 
 pub mod history;
+pub mod notices;
 
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;

@@ -7,6 +7,7 @@ mod doctor;
 mod handles;
 mod history;
 mod intents;
+mod notices;
 mod plans;
 mod statements;
 mod world;

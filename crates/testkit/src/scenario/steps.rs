@@ -119,6 +119,7 @@ impl Play {
             keep: Keep::Nothing,
             content_by: ContentBy::Read,
             history: ingather_model::job::history::History::default(),
+            notify: Vec::new(),
             schedule: None,
         };
         for word in words {

@@ -34,6 +34,7 @@ pub fn definition(world: &World, name: &str, root: &str, outputs: &[&str]) -> De
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
         history: ingather_model::job::history::History::default(),
+        notify: Vec::new(),
         schedule: None,
     }
 }

@@ -4,7 +4,6 @@ mod bounds;
 mod client;
 mod continuous;
 mod definitions;
-mod history;
 mod http;
 mod keys;
 mod page;
@@ -17,6 +16,7 @@ mod schedules;
 mod socket;
 mod status;
 mod tls;
+mod told;
 mod watchers;
 mod writer;
 

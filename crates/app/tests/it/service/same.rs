@@ -69,6 +69,7 @@ pub(super) const ASKED: &[Asked] = &[
     ("system.doctor", &["doctor", "-v"], "POST /system/doctor", Some("{}"), Lines::Items),
     ("declaration.export", &["export"], "GET /declaration", None, Lines::Page),
     ("api_keys.list", &["api-key", "list"], "GET /api-keys", None, Lines::Of("api_keys")),
+    ("notices.list", &["notices"], "GET /notices", None, Lines::Of("notices")),
     ("history.list", &["history"], "GET /history?limit=100", None, Lines::Of("runs")),
     (
         "reports.status",
@@ -142,7 +143,7 @@ pub(super) fn prepared(kept: Kept) -> Sandbox {
     let sandbox = Sandbox::new(kept);
     (0..60).for_each(|n| sandbox.write(&format!("f{n}.txt"), "apple"));
     sandbox.write("d/a b.txt", "apple");
-    sandbox.synced(&["--history", "documents"]);
+    sandbox.synced(&["--history", "documents", "--notify", "nobody:finished"]);
     (0..40).for_each(|n| std::fs::remove_file(sandbox.root().join(format!("f{n}.txt"))).unwrap());
     assert_eq!(sandbox.sync(&[]).0.get("held"), 40);
     sandbox

@@ -3,7 +3,9 @@
 use ingather_contract::registry::Registry;
 use ingather_model::guard::Guard;
 use ingather_model::job::history::History;
+use ingather_model::job::notify::Notify;
 use ingather_model::job::{ContentBy, Definition, Keep, Stage};
+use ingather_model::limits;
 use ingather_store::Reader;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
@@ -93,6 +95,7 @@ pub(crate) fn plain(name: String, root: &str) -> Definition {
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
         history: History::default(),
+        notify: Vec::new(),
         schedule: None,
     }
 }
@@ -125,6 +128,9 @@ fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncS
     if let Some(days) = request.history_days {
         definition.history.days = (days > 0).then_some(days);
     }
+    if let Some(given) = &request.notify {
+        definition.notify = notifies(given).map_err(|why| Problem::new(Code::Definition, why))?;
+    }
     if let Some(given) = &request.schedule {
         definition.schedule = schedule::given(given).map_err(|why| Problem::new(Code::Definition, why))?;
     }
@@ -136,6 +142,25 @@ fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncS
         retire(&mut definition, before);
     }
     Ok(definition)
+}
+
+/// Who is told of ends of runs, as it is typed: each notifier once.
+///
+/// # Errors
+/// A sentence that says what cannot be meant.
+pub(crate) fn notifies(given: &[String]) -> std::result::Result<Vec<Notify>, String> {
+    if given.len() > limits::NOTIFIERS_MAX {
+        return Err(format!("a job names at most {} notifiers", limits::NOTIFIERS_MAX));
+    }
+    let found =
+        given.iter().map(|text| Notify::parse(text)).collect::<std::result::Result<Vec<_>, String>>()?;
+    let twice = |one: &&Notify| found.iter().filter(|other| other.to == one.to).count() > 1;
+    match found.iter().find(twice) {
+        Some(twice) => {
+            Err(format!("notifier {} is named twice; name it once, with all that it is told of", twice.to))
+        }
+        None => Ok(found),
+    }
 }
 
 /// Remembers the outputs that a definition leaves: the next run takes out of them what they hold of the job.

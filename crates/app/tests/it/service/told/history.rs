@@ -4,8 +4,8 @@ use ingather_store::runs::history::{self, Noted};
 use ingather_store::{Durability, Store, Target, jobs};
 use serde_json::{Value, json};
 
-use super::Service;
-use super::runs::at_rest;
+use super::super::Service;
+use super::super::runs::at_rest;
 use crate::files;
 use crate::sandbox::{Kept, Sandbox};
 use crate::stops::upgrade::comes;
