@@ -6,6 +6,7 @@ mod again;
 mod crashes;
 mod explain;
 mod groups;
+mod history;
 mod lease;
 mod moves;
 mod owners;

@@ -406,7 +406,7 @@ pub(super) fn run_job(
     drop(watch);
     events::ended(context, &job.name, &report);
     let mut synced = Synced::of(&job, report?);
-    if !goes_on {
+    if !goes_on && !synced.stopped {
         // A service does so from time to time.
         engine.forget_history(&job)?;
     }
