@@ -60,7 +60,7 @@ pub struct ListNotices {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NoticeList {
     /// The notices.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<RunNotice>,
     /// Cursor of the next page; none at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
@@ -68,7 +68,7 @@ pub struct NoticeList {
 
 /// What one notifier is told of one run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Notice {
+pub struct RunNotice {
     /// The same for all attempts.
     pub id: String,
     /// When it happened, milliseconds since 1970 UTC.
@@ -113,7 +113,7 @@ fn list(context: &Context<'_>, _: &Caller<'_>, request: ListNotices) -> Result<N
     found.truncate(length);
     let next =
         found.last().filter(|_| more).map(|last| page::cursor(&of, &format!("{} {}", last.at, last.id)));
-    let notice = |one: StoredNotice| Notice {
+    let notice = |one: StoredNotice| RunNotice {
         job: body(&one)["job"].as_str().unwrap_or_default().to_owned(),
         id: one.id,
         at: one.at,

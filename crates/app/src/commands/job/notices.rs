@@ -1,6 +1,6 @@
 //! `ingather notices`: what notifiers are told of ends of runs.
 
-use ingather_operations::jobs::notices::{ListNotices, NOTICES, Notice};
+use ingather_operations::jobs::notices::{ListNotices, NOTICES, RunNotice};
 
 use super::super::pages;
 use crate::arguments::Global;
@@ -20,8 +20,8 @@ pub(crate) fn run(global: &Global, limit: u32) -> Result<u8> {
         notices.iter().for_each(show::answer);
         return Ok(exit::DONE);
     }
-    let row = |notice: &Notice| {
-        let Notice { id: _, at, job, run, event, notifier, state, attempts, due, error } = notice;
+    let row = |notice: &RunNotice| {
+        let RunNotice { id: _, at, job, run, event, notifier, state, attempts, due, error } = notice;
         let again = if state == "waiting" { show::time(*due) } else { String::new() };
         let told = [job.clone(), run.to_string(), event.to_string(), notifier.clone(), state.clone()];
         let tried = [attempts.to_string(), again, error.clone().unwrap_or_default()];
