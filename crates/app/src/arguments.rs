@@ -216,7 +216,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", default_value_t = 100, allow_hyphen_values = true, value_parser = values::from_one::<100_000>)]
         limit: u32,
     },
-    /// What notifiers are told of ends of runs, and what became of that, the latest first
+    /// What notifiers were told of ends of runs, the latest first
     #[command(
         after_help = "Example:\n  ingather notices --limit 20\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
     )]
@@ -225,9 +225,9 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", default_value_t = 100, allow_hyphen_values = true, value_parser = values::from_one::<100_000>)]
         limit: u32,
     },
-    /// How runs ended, and what became of single documents, the latest first
+    /// How runs ended, and what became of single documents
     History(History),
-    /// Count documents by part of the source: what waits, how they stand, when most was done, what became of them
+    /// Count documents by folder: what waits, how they stand, what was done
     #[command(
         subcommand,
         after_help = "Example:\n  ingather report status share --levels 2\n\nExit codes: those of each command, see its --help"

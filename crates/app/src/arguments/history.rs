@@ -60,9 +60,9 @@ pub(crate) enum Report {
     #[command(after_help = "Example:\n  ingather report status share --levels 2\n\n\
         Exit codes: 0 answered · 2 no such job · 3 could not work")]
     Status(OfInventory),
-    /// When most documents and most bytes were visited; of jobs with `--history documents`
+    /// When most documents and most bytes were visited
     #[command(after_help = "Example:\n  ingather report activity share --window 60 --since 24h\n\n\
-        Exit codes: 0 answered · 2 wrong use, such as a job that does not keep every document · 3 could not work")]
+        Exit codes: 0 answered · 2 wrong use, such as a job that keeps failures alone · 3 could not work")]
     Activity {
         /// Name of a job [default: all]
         job: Option<String>,
