@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv,
-# strace, openssl; Java, Maven and curl for a Tika server; tesseract, which reads pictures.
+# strace, openssl; Java, Maven and curl for a Tika server; tesseract, which reads pictures; a mail server in Python.
 # With --bench also omindex, which the bench compares with.
 # Also makes the ordinary user that servers and permission tests run as, when the caller is root or may be by sudo.
 set -eu
@@ -15,6 +15,7 @@ command -v java >/dev/null 2>&1 || needed="$needed default-jre-headless"
 command -v mvn >/dev/null 2>&1 || needed="$needed maven"
 command -v curl >/dev/null 2>&1 || needed="$needed curl"
 command -v tesseract >/dev/null 2>&1 || needed="$needed tesseract-ocr"
+/usr/bin/python3 -c 'import aiosmtpd' >/dev/null 2>&1 || needed="$needed python3-aiosmtpd"
 "$(dirname "$0")/postgres.sh" --programs >/dev/null 2>&1 || needed="$needed postgresql"
 if [ "${1:-}" = --bench ]; then
     command -v omindex >/dev/null 2>&1 || needed="$needed xapian-omega"

@@ -42,6 +42,8 @@ pub struct Look {
     pub windows: Vec<(JobId, bool)>,
     /// When to look again if nothing changes before, milliseconds since 1970 UTC; none: not before something changes.
     pub again: Option<i64>,
+    /// Jobs whose run was interrupted too often, each with the sentence that says so.
+    pub interrupted: Vec<(Job, String)>,
     /// Jobs that do not begin although they should, each with a sentence that says why and what to do.
     pub problems: Vec<(JobId, String)>,
 }
@@ -119,6 +121,7 @@ impl Scheduler {
         } else if job.state != State::Resting {
             if let Some(problem) = interrupted_too_often(&job.name, last) {
                 look.problems.push((job.id, format!("job {}: {problem}", job.name)));
+                look.interrupted.push((job, problem));
             } else if is_open {
                 // What goes on does so as a full run where one is due by now.
                 let due = calendar.and_then(|calendar| calendar.due(asked, now)).map(|window| window.kind);

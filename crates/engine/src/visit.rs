@@ -325,8 +325,9 @@ impl<'r> Visitor<'r> {
         }
         let extract = extracts::of(self.run, update.version, &passed).map(Box::new);
         let partial = passed.arrivals.iter().any(is_partial);
+        let bytes = passed.bytes;
         let Findings { findings, kept, kept_out } = self.findings(passed, access)?;
-        let artifacts = VisitArtifacts { kept: Some(kept), extract, partial };
+        let artifacts = VisitArtifacts { kept: Some(kept), extract, partial, bytes };
         let (changes, decided) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         self.note_kept_out(&changes, &kept_out);
         self.show(update, changes, outcome.unwrap_or(decided), artifacts)

@@ -1,4 +1,4 @@
-//! Every bound with its reason. A queue, batch, page, retry, body or wait that is not here does not exist.
+//! table: every bound with its reason. A queue, batch, page, retry, body or wait that is not here does not exist.
 
 /// Items of one listing page; larger folders come in several pages (design store 1.3: 4,096 rows a transaction).
 pub const PAGE_ITEMS_MAX: usize = 4_096;
@@ -89,6 +89,61 @@ pub const LAYERS_MAX: usize = 4_096;
 pub const PARTS_SHOWN_MAX: usize = 1_000;
 /// Runs that are kept per job (design store 2.4).
 pub const RUNS_KEPT: i64 = 1_000;
+/// Milliseconds of a day.
+pub const DAY_MS: i64 = 86_400_000;
+/// Days that the history of a job is kept, unless the program or the job is told otherwise.
+pub const HISTORY_DAYS: u32 = 90;
+/// Days that it can be kept.
+pub const HISTORY_DAYS_MAX: u32 = 3_650;
+/// Documents in the history of one job; the oldest make room. Each takes about 200 bytes.
+pub const HISTORY_ROWS_MAX: i64 = 1_000_000;
+/// Failures and refusals that one run of a job notes in a history that has these alone: its counters count all, and a first run over a tree
+/// of pictures should not write each of them down twice.
+pub const HISTORY_FAILURES_MAX: usize = 10_000;
+/// Rows of a history that are forgotten in one transaction: others that write wait for it, 20 ms at most.
+pub const HISTORY_FORGOTTEN_AT_ONCE: i64 = 1_000;
+/// Characters of the sentence of a document in a history.
+pub const HISTORY_MESSAGE_MAX: usize = 500;
+/// Documents in the history that one report looks at: with about 200 bytes each, they are read within two seconds.
+pub const REPORT_ROWS_MAX: usize = 500_000;
+/// Rows of a report that are made in memory.
+pub const REPORT_GROUPS_MAX: usize = 10_000;
+/// Levels of paths by which a report counts.
+pub const REPORT_LEVELS_MAX: u32 = 16;
+/// How long a time is in which a report looks for most, unless it is told otherwise, milliseconds.
+pub const REPORT_WINDOW_MS: i64 = 300_000;
+/// Characters of the name of a notifier.
+pub const NOTIFIER_NAME_MAX: usize = 64;
+/// Notifiers that a job names, and that a service has.
+pub const NOTIFIERS_MAX: usize = 100;
+/// Attempts to tell somebody of one end of a run; with the waits between them, about six hours.
+pub const NOTICE_ATTEMPTS_MAX: u32 = 12;
+/// First and longest wait before another attempt, milliseconds; each is twice the one before.
+pub const NOTICE_WAIT_MS_MIN: i64 = 15_000;
+/// See [`NOTICE_WAIT_MS_MIN`].
+pub const NOTICE_WAIT_MS_MAX: i64 = 3_600_000;
+/// Notices that are looked at together.
+pub const NOTICES_AT_ONCE: usize = 100;
+/// Notices that are kept, told or not: the oldest make room.
+pub const NOTICES_KEPT: i64 = 10_000;
+/// Bytes of what a program is told.
+pub const NOTICE_BODY_BYTES_MAX: usize = 16 << 10;
+/// Characters of the error of a run, and of a notifier, in a notice.
+pub const NOTICE_ERROR_MAX: usize = 1_000;
+/// Time for one attempt by mail or webhook, milliseconds.
+pub const NOTICE_MS_MAX: u64 = 10_000;
+/// Time for a command that tells, milliseconds.
+pub const NOTICE_COMMAND_MS_MAX: u64 = 30_000;
+/// Time between two looks for the end of an attempt and for the end of the program, milliseconds.
+pub const NOTICE_LOOK_MS: u64 = 50;
+/// Words of a command that tells.
+pub const NOTICE_COMMAND_WORDS_MAX: usize = 64;
+/// People to whom one notifier writes.
+pub const NOTICE_ADDRESSES_MAX: usize = 50;
+/// Bytes of a file that declares notifiers, or holds a secret of one.
+pub const NOTIFIERS_FILE_BYTES_MAX: u64 = 256 << 10;
+/// Time between two looks of a service for history that is too old, milliseconds.
+pub const HISTORY_TIDY_MS: i64 = 3_600_000;
 /// Readers that are kept open (design store 1.6).
 pub const SQLITE_READERS_MAX: usize = 4;
 /// Statements that a connection keeps prepared.

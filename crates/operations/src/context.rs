@@ -73,6 +73,11 @@ pub trait Host {
         &[]
     }
 
+    /// Names of the notifiers that there are; none where nobody knows.
+    fn notifiers(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// What goes on with work after its caller was answered; none in a program that ends with its answer.
     fn background(&self) -> Option<&dyn Background> {
         None
@@ -226,6 +231,8 @@ impl Drop for Right {
 
 /// Who asks.
 pub struct Caller<'a> {
+    /// Who they are, for what is kept of what they began: `command line`, `key` and a name, `user` and a number.
+    pub name: &'a str,
     /// What they may do.
     pub roles: &'a [Role],
     /// Who they are to each group of authorities by the word of the program, asked for when needed.
@@ -341,6 +348,7 @@ impl Context<'_> {
             data: self.host.data().to_owned(),
             host: HostContext { own, threads: self.host.threads() },
             process: self.host.process(),
+            asked_by: String::new(),
         }
     }
 
@@ -463,7 +471,7 @@ pub(crate) mod tests {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
         let context = Context { host: &Program(reader), registry, clock: Arc::new(Still), remote: None };
         let identity = || Ok(Identity::anonymous());
-        ask(&context, &Caller { roles, identity: &identity, places: Places::Any })
+        ask(&context, &Caller { name: "a test", roles, identity: &identity, places: Places::Any })
     }
 
     #[test]

@@ -192,6 +192,7 @@ impl Answers {
     pub(crate) async fn ready(&self) -> Response {
         let asked = self.watch(|context| {
             let caller = Caller {
+                name: "readiness",
                 roles: &[Role::Operator],
                 identity: &|| Ok(Identity::anonymous()),
                 places: Places::Below(&[]),

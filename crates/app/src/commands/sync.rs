@@ -125,6 +125,16 @@ pub(super) fn definition(source: &Path, job: &mut JobSettings) -> Result<SyncSou
             arguments::KeepWord::Nothing => jobs::KeepWord::Nothing,
         }),
         priority: job.priority,
+        history: job.history.map(|word| match word {
+            arguments::HistoryWord::Failures => jobs::HistoryWord::Failures,
+            arguments::HistoryWord::Documents => jobs::HistoryWord::Documents,
+        }),
+        history_days: job.history_days,
+        notify: match &job.notify[..] {
+            [] => None,
+            [none] if none == "none" => Some(Vec::new()),
+            names => Some(names.to_vec()),
+        },
         schedule: job.schedule.clone().map(Value::String),
         update: job.update,
         guard_off: job.delete_guard.is_some(),

@@ -10,10 +10,12 @@ pub(crate) mod visitors;
 pub(crate) mod watches;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ingather_contract::call::Cancel;
 use ingather_model::ids::{ConnectionId, JobId};
+use ingather_model::job::notify::Notify;
 
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
 use self::throttles::{Rules, Throttles};
@@ -26,6 +28,7 @@ use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Result};
 use ingather_model::limits;
 use ingather_store::jobs::Job;
+use ingather_store::turns::lock;
 
 /// A run is about to begin; see [`Process::announce`].
 pub struct Announced {
@@ -60,6 +63,10 @@ pub struct Process {
     lease: LeaseKeeper,
     /// Continuous jobs that are not watched, and why.
     unwatched: Mutex<BTreeMap<JobId, String>>,
+    /// Days that the history of a job is kept which says nothing of that.
+    history_days: AtomicU32,
+    /// Who is told of ends of runs of all jobs.
+    notifies: Mutex<Arc<[Notify]>>,
 }
 
 impl Default for Process {
@@ -79,7 +86,27 @@ impl Process {
             throttles: Arc::default(),
             lease: LeaseKeeper::default(),
             unwatched: Mutex::default(),
+            history_days: AtomicU32::new(limits::HISTORY_DAYS),
+            notifies: Mutex::new(Arc::from([])),
         }
+    }
+
+    /// Keeps the history of jobs that say nothing of that for so many days from now on.
+    pub fn keep_history(&self, days: u32) {
+        self.history_days.store(days, Ordering::Relaxed);
+    }
+
+    /// Has these told of ends of runs of all jobs from now on.
+    pub fn notify_of_all(&self, notifies: Vec<Notify>) {
+        *lock(&self.notifies) = notifies.into();
+    }
+
+    pub(crate) fn notifies(&self) -> Arc<[Notify]> {
+        lock(&self.notifies).clone()
+    }
+
+    pub(crate) fn history_days(&self) -> u32 {
+        self.history_days.load(Ordering::Relaxed)
     }
 
     /// Announces a run of a job that is about to begin: [`Process::stop`] stops it from now on, and nobody else announces one, until the

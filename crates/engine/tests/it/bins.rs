@@ -154,6 +154,7 @@ fn a_stop_and_a_pause_end_each_wait_for_a_throttle_at_once() {
             data: engine.data.clone(),
             host: engine.host.clone(),
             process: engine.process.clone(),
+            asked_by: String::new(),
         };
         std::thread::scope(|scope| {
             let run = scope.spawn(|| engine.run(&job, FULL, Arc::new(Progress::default())));

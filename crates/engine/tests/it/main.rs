@@ -7,6 +7,7 @@ mod bins;
 mod crashes;
 mod explain;
 mod groups;
+mod history;
 mod lease;
 mod moves;
 mod owners;

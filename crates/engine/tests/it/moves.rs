@@ -30,6 +30,8 @@ fn definition(name: &str) -> Definition {
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
         priority: ingather_model::job::Priority::default(),
+        history: ingather_model::job::history::History::default(),
+        notify: Vec::new(),
         schedule: None,
     }
 }

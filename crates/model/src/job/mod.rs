@@ -1,6 +1,8 @@
 //! What a job is: a source, what to include, a pipeline with its outputs, and how careful it is.
 
 pub mod condition;
+pub mod history;
+pub mod notify;
 pub mod passes;
 mod run_kind;
 pub mod schedule;
@@ -13,6 +15,8 @@ use crate::guard::Guard;
 use crate::ids::Digest;
 use crate::lifecycle::words;
 use condition::Condition;
+use history::History;
+use notify::Notify;
 pub use run_kind::RunKind;
 use schedule::Schedule;
 
@@ -55,6 +59,12 @@ pub struct Definition {
     /// When it runs by itself; none: only when somebody asks. No digest has it, for nothing that outputs hold depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
+    /// What is kept of what its runs did.
+    #[serde(default, skip_serializing_if = "History::is_default")]
+    pub history: History,
+    /// Who is told of ends of its runs, beside those who are told of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<Notify>,
 }
 
 /// What says that content is as it was when its document changed in some other way (design 4.18).

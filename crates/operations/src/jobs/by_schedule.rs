@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ingather_engine::scheduler::Scheduler;
 use ingather_model::ids::JobId;
+use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 
 use super::continuous::Continuous;
@@ -67,7 +68,12 @@ impl BySchedule {
                 continue;
             }
             self.tried.insert(job.id, Tried { at: now, before: job.run });
-            match begin(context, &job, kind) {
+            let by = match (job.restart, job.state) {
+                (Some(_), _) => "restart",
+                (None, State::Resting) => "schedule",
+                (None, _) => "interruption",
+            };
+            match begin(context, &job, kind, by) {
                 Ok(_) if job.restart.is_some() => log(&format!("run of job {}: begins again", job.name)),
                 Ok(_) => {
                     self.begun.insert(job.id);
@@ -78,6 +84,12 @@ impl BySchedule {
         }
         let looked = self.continuous.look(context, look.continuous)?;
         again = [again, looked.again].into_iter().flatten().min();
+        for (job, why) in &look.interrupted {
+            if !self.told.contains_key(&job.id) {
+                let writing = context.host.write_beside("notice")?;
+                context.engine(context.existing()?, Some(&writing), &[]).tell_interrupted(job, why)?;
+            }
+        }
         look.problems.extend(looked.told);
         self.told.retain(|job, told| look.problems.contains(&(*job, told.clone())));
         for (job, problem) in look.problems {

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::named;
-use super::sync::{self, Of, SyncSource, Synced};
+use super::sync::{self, Asked, Of, SyncSource, Synced};
 use crate::context::{Caller, Context, Doing, Places, Writing};
 use crate::in_words;
 use crate::operation::schema;
@@ -131,10 +131,10 @@ pub struct Aborted {
     pub rests: bool,
 }
 
-fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Started> {
+fn start(context: &Context<'_>, caller: &Caller<'_>, request: StartJob) -> Result<Started> {
     let job = named(&context.existing()?, &request.job)?;
     let mode = kind_of(&job, request.mode);
-    let ended = begin_run(context, &job, request, By::Person)?.map(Box::new);
+    let ended = begin_run(context, &job, request, (By::Person, caller.name))?.map(Box::new);
     Ok(Started { job: job.name, mode, ended })
 }
 
@@ -164,20 +164,25 @@ pub(super) enum By {
     Watch,
 }
 
-/// Begins a run of a job by its schedule. What it did, where it has ended: in a program that ends with its answer.
+/// Begins a run of a job by its schedule, or for what was asked before; `whose` names it. What it did, where it has ended: in a program that ends with its answer.
 ///
 /// # Errors
 /// `Running` while the job is worked on, `Busy` while as many run as may.
-pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
-    begin_run(context, job, as_stored(job, mode), By::Schedule)
+pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind, whose: &str) -> Result<Option<Synced>> {
+    begin_run(context, job, as_stored(job, mode), (By::Schedule, whose))
 }
 
 /// The same for somebody who asks.
 ///
 /// # Errors
 /// Those of [`begin`].
-pub(super) fn begin_asked(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
-    begin_run(context, job, as_stored(job, mode), By::Person)
+pub(super) fn begin_asked(
+    context: &Context<'_>,
+    job: &Stored,
+    mode: RunKind,
+    whose: &str,
+) -> Result<Option<Synced>> {
+    begin_run(context, job, as_stored(job, mode), (By::Person, whose))
 }
 
 /// Begins a pass of a continuous job, in a service.
@@ -185,7 +190,7 @@ pub(super) fn begin_asked(context: &Context<'_>, job: &Stored, mode: RunKind) ->
 /// # Errors
 /// Those of [`begin`].
 pub(super) fn begin_pass(context: &Context<'_>, job: &Stored) -> Result<()> {
-    begin_run(context, job, as_stored(job, RunKind::Full), By::Watch).map(drop)
+    begin_run(context, job, as_stored(job, RunKind::Full), (By::Watch, "change")).map(drop)
 }
 
 fn as_stored(job: &Stored, mode: RunKind) -> StartJob {
@@ -193,7 +198,12 @@ fn as_stored(job: &Stored, mode: RunKind) -> StartJob {
 }
 
 /// The one place where runs are begun that nobody waits for.
-fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, by: By) -> Result<Option<Synced>> {
+fn begin_run(
+    context: &Context<'_>,
+    job: &Stored,
+    start: StartJob,
+    (by, whose): (By, &str),
+) -> Result<Option<Synced>> {
     let of = if by == By::Watch { Of::Pass } else { Of::Stored };
     let kind = kind_of(job, start.mode);
     let request = SyncSource {
@@ -207,7 +217,8 @@ fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, by: By) -> Re
         ..SyncSource::default()
     };
     let Some(background) = context.host.background() else {
-        return sync::run_job(context, Places::Any, of, request, &mut |_| {}).map(Some);
+        return sync::run_job(context, Asked { places: Places::Any, of, by: whose }, request, &mut |_| {})
+            .map(Some);
     };
     // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
     refuse_paused(job)?;
@@ -218,9 +229,10 @@ fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, by: By) -> Re
     if by == By::Person {
         context.engine(context.existing()?, Some(&writes), &[]).want_run(job, kind, start.rereads)?;
     }
-    let id = job.id;
+    let (id, whose) = (job.id, whose.to_owned());
     let work = move |context: &Context<'_>| {
-        let ended = sync::run_job(context, Places::Any, of, request, &mut |_| {});
+        let ended =
+            sync::run_job(context, Asked { places: Places::Any, of, by: &whose }, request, &mut |_| {});
         let stopped = announced.was_stopped();
         if let Err(problem) = &ended
             && (by != By::Watch || stopped)

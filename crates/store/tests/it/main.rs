@@ -5,7 +5,9 @@
 mod conflicts;
 mod doctor;
 mod handles;
+mod history;
 mod intents;
+mod notices;
 mod plans;
 mod statements;
 mod world;

@@ -119,6 +119,8 @@ impl Play {
             keep: Keep::Nothing,
             content_by: ContentBy::Read,
             priority: ingather_model::job::Priority::default(),
+            history: ingather_model::job::history::History::default(),
+            notify: Vec::new(),
             schedule: None,
         };
         for word in words {

@@ -35,6 +35,8 @@ pub fn definition(world: &World, name: &str, root: &str, outputs: &[&str]) -> De
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
         priority: ingather_model::job::Priority::default(),
+        history: ingather_model::job::history::History::default(),
+        notify: Vec::new(),
         schedule: None,
     }
 }

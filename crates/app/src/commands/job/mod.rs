@@ -15,6 +15,9 @@ use ingather_operations::pipeline;
 use super::pages;
 
 mod again;
+pub(super) mod history;
+pub(super) mod notices;
+pub(super) mod report;
 pub(super) mod wait;
 
 use crate::arguments::{Global, Job};
@@ -144,6 +147,12 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
     }
     if let Some(schedule) = &job.schedule {
         tell_schedule(schedule);
+    }
+    for notify in &job.definition.notify {
+        show::line(&format!("notify     {}", notify.describe()));
+    }
+    if !job.definition.history.is_default() {
+        show::line(&format!("history    {}", job.definition.history.describe()));
     }
     show::line(&format!("state      {}", state_of(&job, works)));
     if let Some(hold) = &job.hold {

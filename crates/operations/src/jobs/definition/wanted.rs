@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use ingather_engine::jobs::check_pipeline;
 use ingather_engine::{Mode, Options, Report, outputs};
 use ingather_model::fault::Fault;
+use ingather_model::job::notify::Notify;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::names;
 use ingather_model::run_counts::{RunCounts, counted, number};
@@ -172,6 +173,8 @@ impl Wanted {
         if let Some(schedule) = self.definition.schedule.as_ref().filter(|new| before != Some(*new)) {
             schedule::check(schedule, context.now()).map_err(|why| Problem::new(Code::Definition, why))?;
         }
+        self.refuse_unknown_notifiers(context)?;
+        self.definition.history.check().map_err(|why| Problem::new(Code::Definition, why))?;
         if self.stored.is_some() {
             return Ok(());
         }
@@ -183,6 +186,23 @@ impl Wanted {
             fault @ Fault::Passing { .. } => Problem::unable(format!("{fault}; nothing was changed")),
             fault => Problem::new(Code::Source, format!("{fault}; nothing was changed")),
         })
+    }
+
+    /// Refuses names of notifiers that a service has not, where a service is asked: elsewhere nobody knows which there will be.
+    fn refuse_unknown_notifiers(&self, context: &Context<'_>) -> Result<()> {
+        let Some(there) = context.host.notifiers() else { return Ok(()) };
+        let known = self.stored.as_ref().map_or(&[][..], |job| &job.definition.notify);
+        let mut new = self.definition.notify.iter().filter(|notify| !known.contains(notify));
+        match new.find(|notify| !there.contains(&notify.to)) {
+            None => Ok(()),
+            Some(Notify { to, .. }) => {
+                let names = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+                let sentence = format!(
+                    "there is no notifier `{to}`; whoever runs the service declares them (`ingather serve --notifiers`), there is {names}"
+                );
+                Err(Problem::new(Code::Definition, sentence))
+            }
+        }
     }
 
     /// Refuses to leave an output that holds much of the job, unless the guard is off: nothing could hold these removals, which
@@ -258,14 +278,16 @@ impl Wanted {
         self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition)
     }
 
-    /// Whether nothing is to be otherwise but when it runs, and before which others.
-    pub(crate) fn changes_schedule_alone(&self) -> bool {
-        let with_schedule = |stored: &Job| Definition {
+    /// Whether nothing is to be otherwise but what no run depends on: its schedule and its priority, its history, and who is told of it.
+    pub(crate) fn changes_beside_runs_alone(&self) -> bool {
+        let with_those = |stored: &Job| Definition {
             schedule: self.definition.schedule.clone(),
+            history: self.definition.history,
+            notify: self.definition.notify.clone(),
             priority: self.definition.priority,
             ..stored.definition.clone()
         };
-        self.stored.as_ref().is_some_and(|stored| with_schedule(stored) == self.definition)
+        self.stored.as_ref().is_some_and(|stored| with_those(stored) == self.definition)
     }
 
     /// Makes ready what storing it needs: outputs that are new to it can be opened, and its conditions take nothing out of outputs
