@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod again;
+mod compressed_day;
 mod crashes;
 mod explain;
 mod groups;

@@ -7,8 +7,8 @@ use ingather_store::jobs::Job as Stored;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::named;
 use super::sync::{self, Of, SyncSource, Synced};
+use super::{named, refuse_deleting};
 use crate::context::{Caller, Context, Doing, Places};
 use crate::in_words;
 use crate::operation::schema;
@@ -188,6 +188,7 @@ fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, of: Of) -> Re
         return sync::run_job(context, Places::Any, of, request, &mut |_| {}).map(Some);
     };
     // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
+    refuse_deleting(job)?;
     refuse_paused(job)?;
     // Kept until the run has ended: no repair comes between this answer and its beginning.
     let writes = context.host.write("start of a run")?;
@@ -224,12 +225,9 @@ fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Abo
             format!("{data} is being written by {holder}; ask that process to stop the job, or end it"),
         ));
     }
-    // A run that nobody wants to go on, or to be followed by another one, stops without a word on disk.
     let mut aborted = Aborted { stopping: false, rests: false, job: job.name.clone() };
-    if job.restart.is_none() {
-        aborted.stopping = context.host.process().stop(job.id);
-    }
-    if !aborted.stopping && (job.restart.is_some() || job.state != State::Resting) {
+    let is_wanted = job.restart.is_some() || job.state != State::Resting;
+    if is_wanted || context.host.process().works_on(job.id) {
         let writing = context.host.write_beside("job abort")?;
         let found = context.engine(reader, Some(&writing), &[]).abort(&job)?;
         aborted.stopping = found == engine::Aborted::Stopping;

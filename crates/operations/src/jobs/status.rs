@@ -119,13 +119,19 @@ fn facts(
         (false, State::Resting | State::Deleting) => false,
         (false, _) => job.restart.is_none() && closed(job, context.now()).is_some(),
     };
-    // The store hears of a stop when all is put down.
+    // The store hears of a stop when all is put down, and of a run when what it needs is open.
     let state = match job.state {
+        State::Deleting => State::Deleting,
+        _ if glance.begins && glance.stops => State::Stopping,
+        _ if glance.begins => State::Starting,
         State::Working | State::Sweeping if glance.stops => State::Stopping,
+        // A person has stopped it, and its process died meanwhile: nothing goes on with it.
+        State::Stopping if !works && job.restart.is_none() => State::Resting,
         state => state,
     };
+    let is_starting = glance.prepares || (glance.begins && glance.stops);
     JobFacts {
-        taken: job.state == State::Deleting && works,
+        taken: is_starting || (state == State::Deleting && works),
         prepared: job.state == State::Deleting,
         seeding: glance.lists && matches!(state, State::Working | State::Stopping),
         draining: glance.busy,

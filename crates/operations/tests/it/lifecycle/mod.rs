@@ -1,0 +1,95 @@
+//! Every state that a job can be in × every event that it can meet there, through the operations of a service, on both databases: what whoever
+//! asks is answered, how the job stands then and when nothing more happens by itself, and what was stored and sent when it could go on.
+//!
+//! The tables are written by hand from what is demanded (coverage S3.25–S3.82, S3.207–S3.233) and from decisions 0024 and 0028; nothing here
+//! reads `ingather_model::lifecycle`.
+
+mod play;
+mod table;
+
+use ingather_testkit::database::{BOTH, Kind};
+
+use self::play::Play;
+
+/// Of what is on its way and held nowhere: nobody can tell how far it has come.
+const ANY: &str = "~";
+
+/// Compares all rows of a table; told at once, so that one look shows what a change does to all of them.
+fn compare(kind: Kind, table: &str) {
+    let mut play = Play::new(kind);
+    let mut differs = Vec::new();
+    for state in table::read(table) {
+        for row in &state.rows {
+            play.begin(&state.made_by);
+            let answer = play.meet(&row.event);
+            let now = play.stands();
+            play.let_go();
+            let then = play.stands();
+            play.go_on();
+            let [runs, entries, sent] = play.ends();
+            let found = [&answer, &now, &then, &runs, &entries, &sent].map(String::as_str);
+            let [runs, entries, sent] = row.end.each_ref();
+            let expected = [&row.answer, &row.now, &row.then, runs, entries, sent].map(String::as_str);
+            let is_as_said = |(found, expected): (&&str, &&str)| *expected == ANY || found == expected;
+            if !found.iter().zip(&expected).all(is_as_said) {
+                let (found, expected) = (found.join(" | "), expected.join(" | "));
+                let log = play.logged().join("; ");
+                differs.push(format!(
+                    "{} · {}\n  found    {found}\n  expected {expected}\n  log {log}",
+                    state.name, row.event
+                ));
+            }
+            play.clear();
+        }
+    }
+    assert!(differs.is_empty(), "{kind:?}: {} rows differ\n{}", differs.len(), differs.join("\n"));
+}
+
+fn on_both(table: &str) {
+    BOTH.into_iter().for_each(|kind| compare(kind, table));
+}
+
+#[test]
+fn a_job_at_rest_answers_each_event_as_the_table_says() {
+    on_both(include_str!("at_rest.txt"));
+}
+
+#[test]
+fn a_job_whose_run_begins_or_has_just_ended_answers_each_event_as_the_table_says() {
+    on_both(include_str!("starting.txt"));
+}
+
+#[test]
+fn a_job_that_works_answers_each_event_as_the_table_says() {
+    on_both(include_str!("running.txt"));
+}
+
+#[test]
+fn a_job_that_stops_answers_each_event_as_the_table_says() {
+    on_both(include_str!("stopping.txt"));
+}
+
+#[test]
+fn a_job_that_is_paused_answers_each_event_as_the_table_says() {
+    on_both(include_str!("pausing.txt"));
+}
+
+#[test]
+fn a_job_outside_its_window_answers_each_event_as_the_table_says() {
+    on_both(include_str!("windows.txt"));
+}
+
+#[test]
+fn a_job_whose_service_is_gone_answers_each_event_as_the_table_says() {
+    on_both(include_str!("left.txt"));
+}
+
+#[test]
+fn a_job_that_is_deleted_answers_each_event_as_the_table_says() {
+    on_both(include_str!("deletion.txt"));
+}
+
+#[test]
+fn a_job_that_lacks_connectors_answers_each_event_as_the_table_says() {
+    on_both(include_str!("connectors.txt"));
+}
