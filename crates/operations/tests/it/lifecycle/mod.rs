@@ -4,6 +4,7 @@
 //! The tables are written by hand from what is demanded (coverage S3.25–S3.82, S3.207–S3.233) and from decisions 0024 and 0028; nothing here
 //! reads `ingather_model::lifecycle`.
 
+mod answers;
 mod play;
 mod table;
 
@@ -92,4 +93,55 @@ fn a_job_that_is_deleted_answers_each_event_as_the_table_says() {
 #[test]
 fn a_job_that_lacks_connectors_answers_each_event_as_the_table_says() {
     on_both(include_str!("connectors.txt"));
+}
+
+/// What is in hands when a job is paused, stopped or left is put down, and none of that is an attempt (D-18).
+#[test]
+fn what_puts_documents_down_counts_no_attempt() {
+    let of_a_person = "hold listing and reading; start; both are held";
+    let of_a_schedule = "a day passes; hold listing and reading; the service looks; both are held";
+    for kind in BOTH {
+        let mut play = Play::new(kind);
+        let ways = [
+            (of_a_person, "pause"),
+            (of_a_person, "abort"),
+            (of_a_person, "restart"),
+            (of_a_person, "service ends"),
+            (of_a_person, "process dies"),
+            (of_a_schedule, "window closes"),
+        ];
+        for (made_by, event) in ways {
+            // One attempt more would be one too many, and end the job.
+            let steps = format!("b may fail once; start; it is let go; it is time to try again; {made_by}");
+            play.begin(&steps.split("; ").map(str::to_owned).collect::<Vec<_>>());
+            assert_eq!(play.attempts(), 1, "{kind:?} {event}");
+            play.meet(event);
+            play.let_go();
+            assert!(play.attempts() <= 1, "{kind:?} {event}: {} attempts", play.attempts());
+            play.go_on();
+            play.once_more();
+            let [runs, entries, _] = play.ends();
+            assert!(!runs.contains("failed") && entries == "a1 b2", "{kind:?} {event}: {runs}, {entries}");
+            play.clear();
+        }
+    }
+}
+
+/// None is overlooked behind another one that cannot go on yet (D-4).
+#[test]
+fn all_jobs_that_waited_for_a_connector_go_on_by_themselves() {
+    for kind in BOTH {
+        let mut play = Play::new(kind);
+        play.begin(&["hold sending", "start", "it is held"].map(str::to_owned));
+        play.another_begins();
+        play.event("process dies");
+        play.event("its output's goes");
+        play.let_go();
+        let waits = "ACTIVE_NOOUTPUT working: connector";
+        assert_eq!((play.stands().as_str(), play.another_has_ended()), (waits, false), "{kind:?}");
+        play.event("its output's comes");
+        play.let_go();
+        let ended = (play.stands(), play.another_has_ended());
+        assert_eq!(ended, ("INACTIVE resting: scheduled".to_owned(), true), "{kind:?}");
+    }
 }

@@ -8,10 +8,13 @@ use ingather_model::fault::{Exhausted, Fault, Reason};
 use ingather_model::guard::Guard;
 use ingather_model::job::Definition;
 use ingather_model::job::schedule::Schedule;
+use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_operations::{Result, jobs};
 use ingather_store::connections::{self, Role};
-use ingather_store::{Durability, runs};
+use ingather_store::queue::{Attention, Noted};
+use ingather_store::{Durability, documents, runs};
 use ingather_testkit::database::Kind;
 use ingather_testkit::memory_output::locked;
 use ingather_testkit::script_repository::{Meanwhile, Step};
@@ -20,6 +23,7 @@ use ingather_testkit::together::{definition, put, source};
 use ingather_testkit::world::World;
 use serde_json::json;
 
+use super::answers::{heard, restarted, why};
 use crate::service::{FILES, Lacks, Service, hold_opening};
 
 const MINUTE: i64 = 60_000;
@@ -110,6 +114,22 @@ impl Play {
         }
     }
 
+    /// A second job `more` of the same source, whose run is under way as well.
+    pub(crate) fn another_begins(&mut self) {
+        let plain = definition(&self.world, "more", "more/", &["memory"]);
+        put(&self.world, "more/e", "v1");
+        self.world.job(Definition { repository: "files".to_owned(), ..plain });
+        self.service().ask(&jobs::START, r#"{"job": "more"}"#).unwrap();
+        self.wait_until("its run is on record", |play| play.world.find("more").unwrap().run == 1);
+    }
+
+    /// Whether that one has come to its end.
+    pub(crate) fn another_has_ended(&self) -> bool {
+        let job = self.world.find("more").unwrap();
+        let found = self.world.engine().reader.read(|sql| runs::list(sql, job.id, 1)).unwrap();
+        job.state == State::Resting && found[0].outcome == Some(RunOutcome::Done)
+    }
+
     fn serve(&mut self) {
         self.service = Some(Service::of(&self.world, self.lacks));
     }
@@ -136,6 +156,11 @@ impl Play {
                 self.is_held = true;
                 locked(&self.world.shelves["memory"]).gate = Some(self.gate.clone());
             }
+            "b may fail once" => {
+                let fault = fault(Some(180 * MINUTE), 2);
+                source(&self.world).file("docs/b").fault = Some((fault, 1));
+            }
+            "it is time to try again" => self.world.clock.pass(200 * MINUTE),
             "hold again" => {
                 self.gate = Gate::default();
                 self.step("hold sending");
@@ -257,17 +282,14 @@ impl Play {
                 self.service().end();
                 self.serve_anew();
             }
-            "connectors come" => {
-                self.lacks = Lacks::default();
-                self.serve_anew();
-            }
+            "connectors come" => self.without(Lacks::default()),
+            "its source's goes" => self.without(Lacks { source: true, ..self.lacks }),
+            "its source's comes" => self.without(Lacks { source: false, ..self.lacks }),
+            "its output's goes" => self.without(Lacks { output: true, ..self.lacks }),
+            "its output's comes" => self.without(Lacks { output: false, ..self.lacks }),
             "source fails" => {
-                let reason = Reason::new("away", "it cannot be read now");
-                let when_exhausted = Exhausted::AbortJob;
-                let fault =
-                    Fault::Passing { reason, retry_in_ms: None, attempts_max: Some(1), when_exhausted };
                 for file in source(&self.world).files.values_mut() {
-                    file.fault = Some((fault.clone(), 1));
+                    file.fault = Some((fault(None, 1), 1));
                 }
             }
             other => panic!("there is no event `{other}`"),
@@ -390,6 +412,24 @@ impl Play {
         }
     }
 
+    /// Another run, as it is now.
+    pub(crate) fn once_more(&mut self) {
+        let answer = self.event("start");
+        assert_eq!(answer, "begins full");
+        self.quiet();
+    }
+
+    /// How often visits of its documents have failed that are tried again.
+    pub(crate) fn attempts(&self) -> u32 {
+        let Some(job) = self.world.find("docs") else { return 0 };
+        let noted = self.world.engine().reader.read(|sql| {
+            let all = documents::list(sql, job.id, DocumentKey::BEFORE_ALL, 10)?;
+            let ids: Vec<i64> = all.into_iter().map(|listed| listed.id.0).collect();
+            Attention::of(sql, job.id)?.noted(sql, &ids)
+        });
+        noted.unwrap().values().map(Noted::attempts).sum()
+    }
+
     fn runs(&self) -> Vec<(String, Option<String>)> {
         let Some(job) = self.world.find("docs") else { return Vec::new() };
         let found = self.world.engine().reader.read(|sql| runs::list(sql, job.id, 20)).unwrap();
@@ -437,25 +477,9 @@ impl Play {
     }
 }
 
-fn heard(is_heard: bool) -> String {
-    if is_heard { "heard" } else { "noted" }.to_owned()
-}
-
-fn restarted(answer: Result<jobs::Restarted>) -> Result<String> {
-    answer.map(|told| format!("{} {}", if told.stopping { "stops, then" } else { "begins" }, told.mode))
-}
-
-/// Why a job does not work, in a word.
-fn why(hold: &str) -> &str {
-    const WORDS: &[(&str, &str)] = &[
-        ("a person paused it", "paused"),
-        ("it is outside its window, which opens", "window"),
-        ("it is being stopped", "stopping"),
-        ("no run was asked for; its schedule starts it", "scheduled"),
-        ("1 removal is held", "held"),
-        ("the connector `", "connector"),
-        ("it is being deleted", "deletion"),
-        ("its run was interrupted 3 times in a row", "too often"),
-    ];
-    WORDS.iter().find(|(begin, _)| hold.starts_with(begin)).map_or(hold, |(_, word)| word)
+/// A fault that ends the job when it has come so often.
+fn fault(retry_in_ms: Option<i64>, attempts: u32) -> Fault {
+    let reason = Reason::new("away", "it cannot be read now");
+    let when_exhausted = Exhausted::AbortJob;
+    Fault::Passing { reason, retry_in_ms, attempts_max: Some(attempts), when_exhausted }
 }
