@@ -166,7 +166,8 @@ impl Play {
                 self.step("hold sending");
             }
             "hold listing and reading" => {
-                self.is_held = true;
+                // Another one: that of before may be open.
+                (self.is_held, self.gate) = (true, Gate::default());
                 let mut source = source(&self.world);
                 // After the page of what is above, and that of the documents.
                 source.pauses = vec![(3, self.gate.clone())];
