@@ -36,6 +36,8 @@ struct Known {
 pub struct Look {
     /// Jobs whose run begins now, each with its kind.
     pub begins: Vec<(Job, RunKind)>,
+    /// Jobs that a person has stopped, and whose process died before all was put down: their runs are to be closed.
+    pub rests: Vec<Job>,
     /// Continuous jobs, each with its last run: what begins their passes is told by watches.
     pub continuous: Vec<(Job, Option<Run>)>,
     /// Jobs of which somebody says that they are under way: whether their window is closed.
@@ -113,6 +115,8 @@ impl Scheduler {
         }
         if is_busy {
             look.windows.push((job.id, !is_open));
+        } else if job.state == State::Stopping && job.restart.is_none() {
+            look.rests.push(job);
         } else if job.paused {
             // It is asked again when the pause ends.
         } else if let Some(kind) = job.restart {

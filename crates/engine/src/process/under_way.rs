@@ -25,6 +25,8 @@ struct State {
     cancel: Cancel,
     /// Somebody has asked for the stop of this work, and not of everything; a run that was announced shares it.
     stopped: Arc<AtomicBool>,
+    /// Its run is on record, or was; a run that was announced shares it, which is still there for a moment when the run has ended.
+    begun: Arc<AtomicBool>,
     failure: Mutex<Option<EngineError>>,
     pause: Mutex<Pause>,
 }
@@ -54,6 +56,10 @@ enum Kind {
 pub struct Glance {
     /// Something that writes is announced or under way.
     pub works: bool,
+    /// A run is about to begin, and is not on record yet.
+    pub begins: bool,
+    /// What it needs is being opened.
+    pub prepares: bool,
     /// The window of the schedule that its run heeds is closed.
     pub window_closed: bool,
     /// Its listing goes on.
@@ -129,6 +135,7 @@ impl UnderWay {
             kind: Kind::Announced,
             cancel: whole.part(),
             stopped: Arc::default(),
+            begun: Arc::default(),
             failure: Mutex::default(),
             pause: Mutex::default(),
         };
@@ -156,8 +163,9 @@ impl UnderWay {
         let announced = announced.filter(|_| kind == Kind::Writes);
         let cancel = announced.map_or(whole, |other| &other.cancel).part();
         let stopped = announced.map(|other| other.stopped.clone()).unwrap_or_default();
+        let begun = announced.map(|other| other.begun.clone()).unwrap_or_default();
         let (failure, pause) = (Mutex::default(), Mutex::default());
-        let state = Arc::new(State { job: job.id, doing, kind, cancel, stopped, failure, pause });
+        let state = Arc::new(State { job: job.id, doing, kind, cancel, stopped, begun, failure, pause });
         works.push(state.clone());
         drop(works);
         Ok(Work { under_way: this.clone(), state, _lease: lease })
@@ -174,7 +182,7 @@ impl UnderWay {
     pub(crate) fn stop_beginning(&self, job: JobId) -> bool {
         let works = lock(&self.works);
         let writes = || works.iter().filter(|work| work.job == job && work.kind != Kind::Reads);
-        let is_begun = |work: &Arc<State>| work.doing != "run" || lock(&work.pause).run.strong_count() > 0;
+        let is_begun = |work: &Arc<State>| work.doing != "run" || work.begun.load(Ordering::Relaxed);
         if writes().any(is_begun) {
             return false;
         }
@@ -192,7 +200,7 @@ impl UnderWay {
         if let Some(other) = writes().find(|work| work.doing != "run") {
             return Err(refused(other.doing, job));
         }
-        let is_begun = |work: &Arc<State>| lock(&work.pause).run.strong_count() > 0;
+        let is_begun = |work: &Arc<State>| work.begun.load(Ordering::Relaxed);
         Ok(match writes().next() {
             None => Met::Nothing,
             Some(_) if writes().any(is_begun) => Met::Run,
@@ -239,6 +247,9 @@ impl UnderWay {
                 let pause = lock(&work.pause);
                 (pause.closed, pause.run.upgrade())
             };
+            let begins = work.doing == "run" && !work.begun.load(Ordering::Relaxed);
+            glance.begins |= begins;
+            glance.prepares |= begins && work.kind == Kind::Writes;
             glance.window_closed |= closed;
             glance.stops |= work.cancel.cancelled();
             glance.lists |= run.as_ref().is_some_and(|run| run.dispatcher.lists());
@@ -283,6 +294,7 @@ impl Work {
     pub(crate) fn pauses(&self, run: &Arc<Run>) {
         let mut pause = lock(&self.state.pause);
         pause.run = Arc::downgrade(run);
+        self.state.begun.store(true, Ordering::Relaxed);
         pause.tell();
     }
 

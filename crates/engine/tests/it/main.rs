@@ -15,7 +15,7 @@ mod pause;
 mod random_worlds;
 mod repairs;
 mod scenarios;
-mod scheduler;
+mod schedules;
 mod secrets;
 mod together;
 mod told;

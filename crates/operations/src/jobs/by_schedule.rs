@@ -57,6 +57,18 @@ impl BySchedule {
             process.close_window(*job, *closed);
         }
         let mut again = look.again;
+        for job in look.rests {
+            let rests = || -> Result<_> {
+                let writing = context.host.write_beside("end of a stopped run")?;
+                Ok(context.engine(context.existing()?, Some(&writing), &[]).abort(&job)?)
+            };
+            match rests() {
+                Ok(_) => log(&format!("run of job {}: was stopped, and rests", job.name)),
+                Err(problem) => {
+                    log(&format!("run of job {}: was stopped, and cannot be closed: {problem}", job.name))
+                }
+            }
+        }
         self.tried.retain(|_, tried| now.abs_diff(tried.at) < limits::SCHEDULE_RETRY_MS as u64);
         for (job, kind) in look.begins {
             // What a person asked for is not asked for any more once it was refused, but for a pause that has ended since.

@@ -114,6 +114,7 @@ fn restart(context: &Context<'_>, caller: &Caller<'_>, request: RestartJob) -> R
     let job = named(&reader, &request.job)?;
     let mode = kind_of(&job, request.mode);
     if context.host.background().is_some() {
+        super::refuse_deleting(&job)?;
         refuse_paused(&job)?;
         let writing = context.host.write("restart of a run")?;
         if context.engine(reader, Some(&writing), &[]).restart(&job, mode)? == Met::Run {

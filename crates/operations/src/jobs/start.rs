@@ -8,8 +8,8 @@ use ingather_store::jobs::Job as Stored;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::named;
 use super::sync::{self, Asked, Of, SyncSource, Synced};
+use super::{named, refuse_deleting};
 use crate::context::{Caller, Context, Doing, Places, Writing};
 use crate::in_words;
 use crate::operation::schema;
@@ -221,6 +221,7 @@ fn begin_run(
             .map(Some);
     };
     // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
+    refuse_deleting(job)?;
     refuse_paused(job)?;
     // Kept until the run has ended: no repair comes between this answer and its beginning.
     let writes = context.host.write("start of a run")?;
@@ -295,9 +296,15 @@ fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Abo
     }
     let mut aborted = Aborted { stopping: false, rests: false, job: job.name.clone() };
     let process = context.host.process();
-    // One that has not begun takes back what wanted it. One that is followed by no other stops without a word on disk.
-    aborted.stopping = process.stop_beginning(job.id) || (job.restart.is_none() && process.stop(job.id));
-    if !aborted.stopping && (job.restart.is_some() || job.state != State::Resting) {
+    // One that has not begun is wanted no more, also should this process die. After the stop: a store that takes its time keeps nothing from it.
+    aborted.stopping = process.stop_beginning(job.id);
+    if aborted.stopping {
+        let writing = context.host.write_beside("job abort")?;
+        context.engine(reader, Some(&writing), &[]).want_no_run(job.id, false)?;
+        return Ok(aborted);
+    }
+    let is_wanted = job.restart.is_some() || job.state != State::Resting;
+    if is_wanted || process.works_on(job.id) {
         let writing = context.host.write_beside("job abort")?;
         let found = context.engine(reader, Some(&writing), &[]).abort(&job)?;
         aborted.stopping = found == engine::Aborted::Stopping;

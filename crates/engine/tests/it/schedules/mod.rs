@@ -1,0 +1,4 @@
+//! What begins by itself, and when.
+
+mod compressed_day;
+mod scheduler;
