@@ -69,6 +69,11 @@ pub struct Declaration {
     pub jobs: Vec<DeclaredJob>,
 }
 
+/// JSON Schema of declarations.
+pub fn schema() -> Value {
+    schemars::schema_for!(Declaration).to_value()
+}
+
 /// A connection as it can be asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
