@@ -2,6 +2,7 @@
 //! built here.
 
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::{Released, said};
@@ -28,12 +29,13 @@ fn list(text: &str) -> Vec<String> {
     inside.split("\", \"").map(|word| word.trim_matches('"').to_owned()).collect()
 }
 
-fn containerfile() -> Vec<(String, String)> {
-    instructions(&std::fs::read_to_string(Released::once().unpacked("packaging/Containerfile")).unwrap())
+fn containerfile(released: &Released) -> Vec<(String, String)> {
+    instructions(&std::fs::read_to_string(released.unpacked("packaging/Containerfile")).unwrap())
 }
 
-fn instruction(name: &str) -> String {
-    let mut found = containerfile().into_iter().filter(|(known, _)| known == name).map(|(_, rest)| rest);
+fn instruction(released: &Released, name: &str) -> String {
+    let mut found =
+        containerfile(released).into_iter().filter(|(known, _)| known == name).map(|(_, rest)| rest);
     let first = found.next().unwrap_or_else(|| panic!("no {name}"));
     assert_eq!(found.next(), None, "two {name}");
     first
@@ -51,9 +53,12 @@ impl Drop for Ended {
 
 #[test]
 fn all_that_an_image_takes_is_in_the_release() {
-    let released = Released::once();
-    let copies: Vec<String> =
-        containerfile().into_iter().filter(|(name, _)| name == "COPY").map(|(_, rest)| rest).collect();
+    let released = Released::shared();
+    let copies: Vec<String> = containerfile(&released)
+        .into_iter()
+        .filter(|(name, _)| name == "COPY")
+        .map(|(_, rest)| rest)
+        .collect();
     let taken: Vec<&str> = copies.iter().flat_map(|copy| copy.split(' ').rev().skip(1)).collect();
     assert!(
         taken.contains(&"ingather") && taken.contains(&"LICENSE") && taken.contains(&"LIBRARIES.txt"),
@@ -63,27 +68,32 @@ fn all_that_an_image_takes_is_in_the_release() {
         assert!(released.unpacked(path).exists(), "{path} is not in the release");
     }
     // Whoever runs in it is nobody of the host, and what it keeps is in the volume.
-    assert_eq!((instruction("USER"), instruction("VOLUME")), ("ingather".to_owned(), "/data".to_owned()));
-    assert_eq!(instruction("ENV"), "INGATHER_DATA=/data/ingather");
-    let entry = list(&instruction("ENTRYPOINT"));
+    assert_eq!(
+        (instruction(&released, "USER"), instruction(&released, "VOLUME")),
+        ("ingather".to_owned(), "/data".to_owned())
+    );
+    assert_eq!(instruction(&released, "ENV"), "INGATHER_DATA=/data/ingather");
+    let entry = list(&instruction(&released, "ENTRYPOINT"));
     assert_eq!(entry, ["/usr/bin/ingather"]);
     assert!(copies.contains(&"ingather /usr/bin/ingather".to_owned()), "{copies:?}");
 }
 
 /// The folder that stands for the volume.
-struct Volume(tempfile::TempDir);
+struct Volume(tempfile::TempDir, Arc<Released>);
 
 impl Volume {
     fn new() -> Volume {
-        Volume(tempfile::tempdir().unwrap())
+        Volume(tempfile::tempdir().unwrap(), Released::shared())
     }
 
     /// A command as it runs in the image, with the volume elsewhere.
     fn command(&self, words: &[String]) -> Command {
         let here = |word: &str| word.replace("/data", self.0.path().to_str().unwrap());
-        let program = Released::once().unpacked("ingather");
-        let (name, value) =
-            instruction("ENV").split_once('=').map(|(name, value)| (name.to_owned(), here(value))).unwrap();
+        let program = self.1.unpacked("ingather");
+        let (name, value) = instruction(&self.1, "ENV")
+            .split_once('=')
+            .map(|(name, value)| (name.to_owned(), here(value)))
+            .unwrap();
         let search = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
         let mut command = Command::new(words[0].replace("/usr/bin/ingather", program.to_str().unwrap()));
         command.args(words[1..].iter().map(|word| here(word)));
@@ -94,11 +104,11 @@ impl Volume {
 
     /// What runs in the image: its own command, or that of whoever starts it.
     fn entry(&self, words: &[String]) -> Command {
-        self.command(&[list(&instruction("ENTRYPOINT")), words.to_vec()].concat())
+        self.command(&[list(&instruction(&self.1, "ENTRYPOINT")), words.to_vec()].concat())
     }
 
     fn is_well(&self) -> bool {
-        self.command(&list(&instruction("HEALTHCHECK"))).status().unwrap().success()
+        self.command(&list(&instruction(&self.1, "HEALTHCHECK"))).status().unwrap().success()
     }
 }
 
@@ -107,7 +117,8 @@ fn an_image_is_well_as_long_as_its_service_answers_and_goes_back_into_a_new_volu
     let volume = Volume::new();
     assert!(!volume.is_well(), "nothing answers yet");
     let here = ["--listen", "127.0.0.1:0"].map(str::to_owned);
-    let service = Ended(volume.entry(&[list(&instruction("CMD")), here.to_vec()].concat()).spawn().unwrap());
+    let service =
+        Ended(volume.entry(&[list(&instruction(&volume.1, "CMD")), here.to_vec()].concat()).spawn().unwrap());
     let end = Instant::now() + WAIT;
     while !volume.is_well() {
         assert!(Instant::now() < end, "the service never answered");

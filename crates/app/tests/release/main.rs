@@ -6,8 +6,8 @@ mod scripts;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::process::Command;
+use std::sync::{Arc, Mutex, Weak};
 
 use tempfile::TempDir;
 
@@ -21,58 +21,79 @@ fn repository() -> PathBuf {
 /// Runs a command that must end well; what it prints.
 #[track_caller]
 fn said(command: &mut Command) -> String {
-    let output = command.env("LC_ALL", "C").output().unwrap();
+    let output = command.env("LC_ALL", "C").env("TZ", "UTC").output().unwrap();
     assert!(output.status.success(), "{command:?}: {output:#?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// The time that files of these releases bear: also where the repository has no history.
+const TIME: &str = "1767225845";
+const DATE: &str = "2026-01-01 00:04";
+
 /// `cargo x release` with the program of these tests, without what a debugger needs: that is nearly half of it.
-fn release(into: &Path, before: &str) -> Output {
+fn release(into: &Path, before: &str) {
+    std::fs::create_dir(into).unwrap();
     let program = into.join("ingather");
     said(Command::new("strip").arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_ingather")));
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let command = format!("{before}; exec '{cargo}' x release --binary \"$0\" --into \"$1\"");
+    let command = format!("{before}; exec '{}' x release --binary \"$0\" --into \"$1\"", cargo());
     let mut shell = Command::new("sh");
-    shell
-        .args(["-c", &command])
-        .arg(&program)
-        .arg(into.join("files"))
-        .current_dir(repository())
-        .output()
-        .unwrap()
+    shell.args(["-c", &command]).arg(&program).arg(into.join("files")).env("SOURCE_DATE_EPOCH", TIME);
+    said(shell.current_dir(repository()));
+    std::fs::remove_file(program).unwrap();
 }
 
-/// A release, made once for all tests here, and both of its packages unpacked.
+fn cargo() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+}
+
+/// A release, of which both packages are unpacked, and the same made once more by somebody else.
 struct Released {
     folder: TempDir,
 }
 
 impl Released {
-    fn once() -> &'static Released {
-        static RELEASED: OnceLock<Released> = OnceLock::new();
-        RELEASED.get_or_init(|| {
-            let folder = tempfile::tempdir().unwrap();
-            let made = release(folder.path(), "true");
-            assert!(made.status.success(), "{made:#?}");
-            let released = Released { folder };
-            for (name, unpack) in [("deb", &["dpkg-deb", "--extract"][..]), ("tar", &["tar", "-xf"])] {
-                let place = released.folder.path().join(name);
-                std::fs::create_dir(&place).unwrap();
-                let mut command = Command::new(unpack[0]);
-                command.args(&unpack[1..]).arg(released.file(name));
-                if name == "deb" {
-                    command.arg(&place);
-                }
-                said(command.current_dir(&place));
-            }
-            released
+    /// Made for all tests that are under way, and gone with the last of them: it is large.
+    fn shared() -> Arc<Released> {
+        static RELEASED: Mutex<Weak<Released>> = Mutex::new(Weak::new());
+        let mut kept = RELEASED.lock().unwrap();
+        kept.upgrade().unwrap_or_else(|| {
+            let made = Arc::new(Released::make());
+            *kept = Arc::downgrade(&made);
+            made
         })
+    }
+
+    fn make() -> Released {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|both| {
+            both.spawn(|| release(&folder.path().join("one"), "true"));
+            let other =
+                "umask 077; export TZ=Pacific/Auckland LANG=de_DE.UTF-8 TAR_OPTIONS=--mode=700 GZIP=-1";
+            release(&folder.path().join("other"), other);
+        });
+        let released = Released { folder };
+        for (name, unpack) in [("deb", &["dpkg-deb", "--extract"][..]), ("tar", &["tar", "-xf"])] {
+            let place = released.folder.path().join(name);
+            std::fs::create_dir(&place).unwrap();
+            let mut command = Command::new(unpack[0]);
+            command.args(&unpack[1..]).arg(released.file(name));
+            if name == "deb" {
+                command.arg(&place);
+            }
+            said(command.current_dir(&place));
+        }
+        released
+    }
+
+    /// Where its files are.
+    fn files(&self) -> PathBuf {
+        self.folder.path().join("one/files")
     }
 
     /// The file of the release whose name has this ending, or that of the tarball.
     fn file(&self, ending: &str) -> PathBuf {
         let ending = if ending == "tar" { "tar.gz" } else { ending };
-        let names = std::fs::read_dir(self.folder.path().join("files")).unwrap();
+        let names = std::fs::read_dir(self.files()).unwrap();
         let mut found =
             names.map(|entry| entry.unwrap().path()).filter(|path| path.to_string_lossy().ends_with(ending));
         found.next().unwrap_or_else(|| panic!("no {ending}"))
@@ -92,8 +113,8 @@ impl Released {
 
 #[test]
 fn a_release_installs_and_its_program_indexes_and_finds() {
-    let released = Released::once();
-    let files = released.folder.path().join("files");
+    let released = Released::shared();
+    let files = released.files();
     said(Command::new("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(&files));
     let sums = std::fs::read_to_string(files.join("SHA256SUMS")).unwrap();
     assert_eq!((sums.lines().count(), std::fs::read_dir(&files).unwrap().count()), (2, 3), "{sums}");
@@ -117,7 +138,7 @@ fn a_release_installs_and_its_program_indexes_and_finds() {
 
 #[test]
 fn the_package_says_what_it_needs_and_its_files_are_where_a_system_looks() {
-    let released = Released::once();
+    let released = Released::shared();
     let package = released.file("deb");
     let field =
         |name: &str| said(Command::new("dpkg-deb").arg("--field").arg(&package).arg(name)).trim().to_owned();
@@ -143,6 +164,7 @@ fn the_package_says_what_it_needs_and_its_files_are_where_a_system_looks() {
             _ => "-rw-r--r--",
         };
         assert_eq!((words[0], words[1]), (expected, "root/root"), "{line}");
+        assert!(line.contains(DATE), "{line}");
     }
     let same = |path: &str, other: &str| {
         let (installed, unpacked) = (released.installed(path), released.unpacked(other));
@@ -169,7 +191,7 @@ fn the_package_says_what_it_needs_and_its_files_are_where_a_system_looks() {
 
 #[test]
 fn the_licences_of_the_libraries_in_the_program_are_in_both_packages() {
-    let released = Released::once();
+    let released = Released::shared();
     let page = std::fs::read_to_string(released.unpacked("LIBRARIES.txt")).unwrap();
     assert!(
         page == std::fs::read_to_string(released.installed("usr/share/doc/ingather/LIBRARIES.txt")).unwrap()
@@ -185,18 +207,14 @@ fn the_licences_of_the_libraries_in_the_program_are_in_both_packages() {
 
 #[test]
 fn two_releases_of_one_program_are_equal_in_every_byte() {
-    let other = tempfile::tempdir().unwrap();
-    // Somebody else, elsewhere, at another time; before the one that all tests wait for, so that both are made at once.
-    let made = release(
-        other.path(),
-        "umask 077; export TZ=Pacific/Auckland LANG=de_DE.UTF-8 TAR_OPTIONS=--mode=700",
-    );
-    assert!(made.status.success(), "{made:#?}");
-    let released = Released::once();
-    for name in std::fs::read_dir(other.path().join("files")).unwrap().map(|entry| entry.unwrap().file_name())
-    {
-        let bytes = |folder: &Path| std::fs::read(folder.join("files").join(&name)).unwrap();
-        assert!(bytes(released.folder.path()) == bytes(other.path()), "{name:?} differs");
+    let released = Released::shared();
+    let names: Vec<_> =
+        std::fs::read_dir(released.files()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3);
+    for name in names {
+        let bytes = |folder: PathBuf| std::fs::read(folder.join(&name)).unwrap();
+        let same = bytes(released.files()) == bytes(released.folder.path().join("other/files"));
+        assert!(same, "{name:?} differs");
     }
 }
 
@@ -208,9 +226,8 @@ fn a_program_that_is_not_of_this_version_is_not_packed() {
         std::fs::write(&program, format!("#!/bin/sh\necho ingather {version}\n")).unwrap();
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     };
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let refused = |program: &Path, words: &[&str]| {
-        let mut command = Command::new(&cargo);
+        let mut command = Command::new(cargo());
         command
             .args(["x", "release", "--binary"])
             .arg(program)

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
@@ -16,15 +17,19 @@ const PLACES: [(&str, &str); 3] = [
 ];
 
 /// A system with the package's scripts, and what its systemd was told.
-struct System(TempDir);
+struct System {
+    folder: TempDir,
+    /// It lives as long as somebody has it.
+    _released: Arc<Released>,
+}
 
 impl System {
     /// One on which the service works, or does not.
     fn new(service_works: bool) -> System {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let control = path("control");
-        said(Command::new("dpkg-deb").arg("--control").arg(Released::once().file("deb")).arg(&control));
+        let (control, released) = (path("control"), Released::shared());
+        said(Command::new("dpkg-deb").arg("--control").arg(released.file("deb")).arg(&control));
         for name in ["systemd", "data", "bin"] {
             std::fs::create_dir(path(name)).unwrap();
         }
@@ -44,11 +49,11 @@ impl System {
             std::fs::write(path("bin").join(name), note).unwrap();
             std::fs::set_permissions(path("bin").join(name), PermissionsExt::from_mode(0o755)).unwrap();
         }
-        System(folder)
+        System { folder, _released: released }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.folder.path().join(name)
     }
 
     /// Runs one script; what systemd was told meanwhile, and what the script says.
