@@ -219,7 +219,7 @@ fn two_releases_of_one_program_are_equal_in_every_byte() {
 }
 
 #[test]
-fn a_program_that_is_not_of_this_version_is_not_packed() {
+fn what_is_not_of_this_version_or_of_no_time_is_not_packed() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
     let says = |version: &str| {
@@ -244,5 +244,15 @@ fn a_program_that_is_not_of_this_version_is_not_packed() {
     says(VERSION);
     refused(&program, &["objdump", "format"]);
     refused(&folder.path().join("none"), &["cannot run", "a machine that runs its program"]);
+    let mut soon = Command::new(cargo());
+    soon.args(["x", "release", "--binary"]).arg(env!("CARGO_BIN_EXE_ingather")).current_dir(repository());
+    let soon = soon
+        .arg("--into")
+        .arg(folder.path().join("files"))
+        .env("SOURCE_DATE_EPOCH", "soon")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&soon.stderr);
+    assert!(soon.status.code() == Some(1) && told.contains("`soon`, which is no number"), "{soon:#?}");
     assert!(!folder.path().join("files").exists(), "nothing is made");
 }
