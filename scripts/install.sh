@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv,
-# strace, openssl; Java, Maven and curl for a Tika server; tesseract, which reads pictures; a mail server in Python.
+# strace, openssl, dpkg and binutils for packages; Java, Maven and curl for a Tika server; tesseract, which reads pictures; a mail server in
+# Python.
 # With --bench also omindex, which the bench compares with.
 # Also makes the ordinary user that servers and permission tests run as, when the caller is root or may be by sudo.
 set -eu
@@ -9,6 +10,8 @@ needed=''
 command -v cc >/dev/null 2>&1 || needed="$needed build-essential"
 command -v setfacl >/dev/null 2>&1 || needed="$needed acl"
 command -v strace >/dev/null 2>&1 || needed="$needed strace"
+command -v dpkg-deb >/dev/null 2>&1 || needed="$needed dpkg"
+command -v objdump >/dev/null 2>&1 || needed="$needed binutils"
 command -v openssl >/dev/null 2>&1 || needed="$needed openssl"
 command -v setpriv >/dev/null 2>&1 || needed="$needed util-linux"
 command -v java >/dev/null 2>&1 || needed="$needed default-jre-headless"
