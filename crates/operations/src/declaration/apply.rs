@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::throttle::{Throttle, throttles};
 use super::{Declaration, VERSION};
-use crate::context::{Caller, Context};
+use crate::context::{Caller, Context, Places};
 use crate::jobs::define::claim;
 use crate::jobs::definition::differences::differences;
 use crate::jobs::definition::dry_run;
-use crate::jobs::definition::wanted::{Terms, Wanted, store_all};
+use crate::jobs::definition::wanted::{Terms, Wanted, refuse_of_the_machine, store_all};
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
@@ -137,7 +137,7 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
     };
     let terms = Terms { guard_off: request.guard_off, whole_machine: request.whole_machine };
     let throttles = throttles(context, reader.as_ref(), &request.declaration)?;
-    let wanted = wanted(context, reader.as_ref(), request.declaration)?;
+    let wanted = wanted(context, caller.places, reader.as_ref(), request.declaration)?;
     let mut jobs: Vec<JobChange> = wanted.iter().map(|one| change(context, one)).collect();
     for one in &wanted {
         one.check_outputs(context)
@@ -168,7 +168,12 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
 }
 
 /// The jobs of a declaration as they are stored and wanted; each name once.
-fn wanted(context: &Context<'_>, reader: Option<&Reader>, declaration: Declaration) -> Result<Vec<Wanted>> {
+fn wanted(
+    context: &Context<'_>,
+    places: Places<'_>,
+    reader: Option<&Reader>,
+    declaration: Declaration,
+) -> Result<Vec<Wanted>> {
     if declaration.version != VERSION {
         let sentence =
             format!("the declaration is of version {}; this program takes {VERSION}", declaration.version);
@@ -185,6 +190,7 @@ fn wanted(context: &Context<'_>, reader: Option<&Reader>, declaration: Declarati
             Some(reader) => reader.read(|sql| stored::by_name(sql, &job.name))?,
             None => None,
         };
+        refuse_of_the_machine(places, &context.registry, stored.as_ref(), job.stages.as_deref())?;
         wanted.push(job.wanted(&context.registry, stored)?);
     }
     Ok(wanted)

@@ -11,7 +11,7 @@ use ingather_model::limits;
 use super::continuous::Continuous;
 use super::{begin, schedule};
 use crate::context::Context;
-use crate::problem::Result;
+use crate::problem::{Code, Result};
 
 /// Begins runs by the schedules of jobs; asked whenever something has changed, and at the times that it names.
 pub struct BySchedule {
@@ -91,6 +91,8 @@ impl BySchedule {
                     self.begun.insert(job.id);
                     log(&format!("run of job {}: begins by itself", job.name));
                 }
+                // Whoever changed it has this asked again.
+                Err(problem) if problem.code == Code::Outdated => drop(self.tried.remove(&job.id)),
                 Err(problem) => log(&format!("run of job {}: cannot begin by itself: {problem}", job.name)),
             }
         }

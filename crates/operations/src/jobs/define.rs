@@ -174,7 +174,7 @@ pub struct Defined {
 fn define(context: &Context<'_>, caller: &Caller<'_>, request: DefineJob) -> Result<Defined> {
     let request = request.into_request();
     let reader = context.host.reader_up_to_date(&format!("definition of a job for {}", request.root))?;
-    let wanted = asked::find(&context.registry, reader.as_ref(), &request)?;
+    let wanted = asked::find(&context.registry, caller.places, reader.as_ref(), &request)?;
     wanted.check_outputs(context)?;
     let changes = differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {

@@ -4,7 +4,7 @@ use ingather_engine as engine;
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::job::State;
-use ingather_store::jobs::Job as Stored;
+use ingather_store::jobs::{self, Job as Stored};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -227,8 +227,12 @@ fn begin_run(
     let writes = context.host.write("start of a run")?;
     // From here on it can be stopped, and nobody begins another one.
     let announced = context.host.process().announce(job, &context.host.cancel())?;
-    if by == By::Person {
-        context.engine(context.existing()?, Some(&writes), &[]).want_run(job, kind, start.rereads)?;
+    match by {
+        By::Person => {
+            context.engine(context.existing()?, Some(&writes), &[]).want_run(job, kind, start.rereads)?
+        }
+        By::Schedule => refuse_outdated(context, job)?,
+        By::Watch => {}
     }
     let (id, whose) = (job.id, whose.to_owned());
     let work = move |context: &Context<'_>| {
@@ -255,6 +259,16 @@ fn begin_run(
         take_back(context, &context.host.write_beside("start of a run")?, id, problem, false)?;
     }
     begun.map(|()| None)
+}
+
+/// What was due when somebody looked may have been done since, or is wanted no more. Asked once nobody else begins a run.
+fn refuse_outdated(context: &Context<'_>, seen: &Stored) -> Result<()> {
+    let facts = |job: &Stored| (job.run, job.state, job.restart, job.paused);
+    let now = context.existing()?.read(|sql| jobs::get(sql, seen.id))?;
+    if now.is_some_and(|now| facts(&now) == facts(seen)) {
+        return Ok(());
+    }
+    Err(Problem::new(Code::Outdated, format!("job {} was changed since it was looked at", seen.name)))
 }
 
 /// What a run did, for the log.

@@ -376,7 +376,7 @@ pub(super) fn run_job(
         true => context.host.reader()?,
         false => context.host.reader_up_to_date(&format!("sync of {}", request.root))?,
     };
-    let wanted = asked::find(&context.registry, reader.as_ref(), &request)?;
+    let wanted = asked::find(&context.registry, places, reader.as_ref(), &request)?;
     of.admits(&wanted)?;
     if wanted.stored.as_ref().is_some_and(|job| job.rereads > 0) {
         request.minimal = false;

@@ -11,19 +11,26 @@ use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use serde_json::{Value, json};
 
-use super::wanted::{NAME_MAX, Wanted, is_of_name};
+use super::wanted::{NAME_MAX, Wanted, is_of_name, refuse_of_the_machine};
 use crate::connections::FILES;
+use crate::context::Places;
 use crate::jobs::sync::SyncSource;
 use crate::jobs::{KeepWord, schedule};
 use crate::pipeline;
 use crate::problem::{Code, Problem, Result};
 
 /// The job that a request speaks of.
-pub(crate) fn find(registry: &Registry, reader: Option<&Reader>, request: &SyncSource) -> Result<Wanted> {
+pub(crate) fn find(
+    registry: &Registry,
+    places: Places<'_>,
+    reader: Option<&Reader>,
+    request: &SyncSource,
+) -> Result<Wanted> {
     let stored = match reader {
         Some(reader) => find_stored(reader, request)?,
         None => None,
     };
+    refuse_of_the_machine(places, registry, stored.as_ref(), request.stages.as_deref())?;
     let definition = match &stored {
         Some(job) => job.definition.clone(),
         None => new_definition(reader, request)?,

@@ -4,11 +4,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use ingather_contract::registry::Registry;
+use ingather_contract::secrets;
 use ingather_engine::jobs::check_pipeline;
 use ingather_engine::{Mode, Options, Report, outputs};
 use ingather_model::fault::Fault;
 use ingather_model::job::notify::Notify;
-use ingather_model::job::{Definition, RunKind};
+use ingather_model::job::{Definition, RunKind, Stage};
 use ingather_model::names;
 use ingather_model::run_counts::{RunCounts, counted, number};
 use ingather_store::connections::{self, Role};
@@ -19,6 +21,7 @@ use super::dry_run;
 use crate::connections::{FILES, files, refuse_inside};
 use crate::context::{Context, Places, Writing, journals};
 use crate::jobs::schedule;
+use crate::pipeline::StageSettings;
 use crate::problem::{Code, Problem, Result};
 
 /// Characters of a job's name.
@@ -107,6 +110,39 @@ fn refuse_links(root: &Path) -> Result<()> {
     }
 }
 
+/// Refuses settings of stages that name something of this machine which the stored job does not name: the program would reach it with its
+/// own rights for somebody who has none here. Before they are looked at, which tells of what there is.
+pub(crate) fn refuse_of_the_machine(
+    places: Places<'_>,
+    registry: &Registry,
+    stored: Option<&Job>,
+    given: Option<&[StageSettings]>,
+) -> Result<()> {
+    let Places::Below(_) = places else { return Ok(()) };
+    let before = stored.map_or(&[][..], |job| &job.definition.stages);
+    for stage in given.unwrap_or_default() {
+        let Some(kind) = registry.transform(&stage.transform) else { continue };
+        let schema = (kind.schema)();
+        let place = secrets::Place::of(&schema);
+        let Some(settings) = stage.settings.as_object() else { continue };
+        for (name, value) in settings.iter().filter(|(name, _)| place.field(name).is_of_the_machine()) {
+            let is_as_before =
+                |other: &Stage| other.transform == stage.transform && other.settings.get(name) == Some(value);
+            if !before.iter().any(is_as_before) {
+                return Err(Problem::new(
+                    Code::OutsideRoots,
+                    format!(
+                        "`{name}` of the stage `{}` names something of the machine of the service; only its owner sets it, over the socket \
+                         of the service or without one",
+                        stage.transform
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 impl Wanted {
     /// Refuses what cannot be stored, before anything is made; [`Wanted::check_outputs`] comes first.
     pub(crate) fn check_all(
@@ -118,12 +154,15 @@ impl Wanted {
     ) -> Result<()> {
         self.refuse_another_root()?;
         let root = path_of(&self.root)?;
+        // First: what else is refused tells of what is there.
+        if self.stored.is_none() {
+            places.refuse_elsewhere(&root)?;
+        }
         refuse_inside(context.host.data(), &root)?;
         if self.stored.is_none() {
             refuse_name(&self.definition.name)?;
             refuse_machine(&root, terms.whole_machine)?;
             refuse_links(&root)?;
-            places.refuse_elsewhere(&root)?;
         }
         let known = self.stored.as_ref().map(|job| journals(&job.definition)).unwrap_or_default();
         for file in journals(&self.definition).iter().filter(|file| !known.contains(file)) {
