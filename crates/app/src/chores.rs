@@ -1,9 +1,12 @@
 //! What a service does beside its runs, in a thread of its own: it tells notifiers of ends of runs, and forgets history that is too old.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use ingather_contract::call::CallContext;
 use ingather_contract::notifier::{Notice, Notifier};
 use ingather_model::fault::Fault;
 use ingather_model::limits;
@@ -60,38 +63,113 @@ impl Running {
     /// Tells what is due; when to look again, milliseconds since 1970 UTC.
     fn send_notices(&self) -> Option<i64> {
         let call = self.context().call();
-        let tell = |notifier: Arc<dyn Notifier>, notice: Notice| -> std::result::Result<(), Fault> {
-            let (answers, answer) = mpsc::channel();
-            let of_thread = call.clone();
-            let told = std::thread::Builder::new().name("notice".to_owned()).spawn(move || {
-                // Nobody listens any more where the program ends.
-                let _ = answers.send(notifier.tell(&of_thread, &notice));
-            });
-            told.map_err(|error| {
-                Fault::passing("resources", format!("a thread cannot be started: {error}"))
-            })?;
-            let look = Duration::from_millis(limits::NOTICE_LOOK_MS);
-            loop {
-                match answer.recv_timeout(look) {
-                    Ok(told) => return told,
-                    // The program ends, whatever somebody far away takes their time for; it is told again by the next one.
-                    Err(mpsc::RecvTimeoutError::Timeout) if call.cancel.cancelled() => {
-                        return Err(Fault::passing("stopped", "the service ends"));
-                    }
-                    Err(mpsc::RecvTimeoutError::Timeout) => {}
-                    Err(mpsc::RecvTimeoutError::Disconnected) => {
-                        return Err(Fault::passing(
-                            "fault",
-                            "the notifier failed by a fault of this program",
-                        ));
-                    }
-                }
-            }
+        let whole = Duration::from_millis(limits::NOTICE_WHOLE_MS_MAX);
+        let tell = |notifier: Arc<dyn Notifier>, notice: Notice| {
+            tell_within(whole, &self.left, &call, notifier, notice)
         };
         let sent = notices::send_due(&self.context(), &self.notifiers.by_name, &tell);
         sent.unwrap_or_else(|problem| {
             self.log(&format!("notices cannot be sent: {problem}"));
             Some(wiring::now() + limits::NOTICE_WAIT_MS_MIN)
         })
+    }
+}
+
+/// Tells somebody, who has this long for it, in a thread of its own: nobody else waits for longer. `left` counts the threads that still
+/// wait.
+fn tell_within(
+    whole: Duration,
+    left: &Arc<AtomicUsize>,
+    call: &CallContext,
+    notifier: Arc<dyn Notifier>,
+    notice: Notice,
+) -> std::result::Result<(), Fault> {
+    if left.load(Ordering::Relaxed) >= limits::NOTICES_LEFT_MAX {
+        return Err(Fault::passing("slow", "earlier attempts still wait for those who were to be told"));
+    }
+    let (answers, answer) = mpsc::channel();
+    let (of_thread, ends) = (call.clone(), left.clone());
+    left.fetch_add(1, Ordering::Relaxed);
+    let told = std::thread::Builder::new().name("notice".to_owned()).spawn(move || {
+        let told = catch_unwind(AssertUnwindSafe(|| notifier.tell(&of_thread, &notice)));
+        ends.fetch_sub(1, Ordering::Relaxed);
+        // Nobody listens any more where the program ends, or this took too long.
+        let _ = told.map(|told| answers.send(told));
+    });
+    told.map_err(|error| {
+        left.fetch_sub(1, Ordering::Relaxed);
+        Fault::passing("resources", format!("a thread cannot be started: {error}"))
+    })?;
+    let look = Duration::from_millis(limits::NOTICE_LOOK_MS);
+    let mut waited = Duration::ZERO;
+    loop {
+        match answer.recv_timeout(look.min(whole)) {
+            Ok(told) => return told,
+            // The program ends, whatever somebody far away takes their time for; it is told again by the next one.
+            Err(mpsc::RecvTimeoutError::Timeout) if call.cancel.cancelled() => {
+                return Err(Fault::passing("stopped", "the service ends"));
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) if waited >= whole => {
+                let sentence = format!("it took longer than {} s to be told", whole.as_secs());
+                return Err(Fault::passing("slow", sentence));
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => waited += look,
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                return Err(Fault::passing("fault", "the notifier failed by a fault of this program"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use ingather_contract::call::Cancel;
+    use ingather_model::job::notify::NotifyEvent;
+
+    use super::*;
+    use crate::wiring::SystemClock;
+
+    /// Tells nobody before it is let go.
+    struct Slow(Mutex<mpsc::Receiver<()>>);
+
+    impl Notifier for Slow {
+        fn tell(&self, _: &CallContext, _: &Notice) -> std::result::Result<(), Fault> {
+            self.0.lock().unwrap().recv().unwrap_or_default();
+            Ok(())
+        }
+
+        fn describe(&self) -> String {
+            "slow".to_owned()
+        }
+    }
+
+    #[test]
+    fn who_takes_too_long_is_left_alone_and_so_many_at_once() {
+        let call = CallContext { clock: Arc::new(SystemClock), cancel: Cancel::default() };
+        let notice = || Notice {
+            id: "1".to_owned(),
+            at: 0,
+            event: NotifyEvent::Failed,
+            job: "docs".to_owned(),
+            run: 1,
+            subject: String::new(),
+            text: String::new(),
+            body: serde_json::Value::Null,
+        };
+        let left = Arc::new(AtomicUsize::new(0));
+        let (lets_go, waits) = mpsc::channel();
+        let slow: Arc<dyn Notifier> = Arc::new(Slow(Mutex::new(waits)));
+        let tell = |whole: Duration| tell_within(whole, &left, &call, slow.clone(), notice()).unwrap_err();
+        for _ in 0..limits::NOTICES_LEFT_MAX {
+            assert!(tell(Duration::ZERO).to_string().contains("took longer than"));
+        }
+        assert!(tell(Duration::from_secs(3_600)).to_string().contains("earlier attempts still wait"));
+        drop(lets_go);
+        while left.load(Ordering::Relaxed) > 0 {
+            std::thread::yield_now();
+        }
+        tell_within(Duration::from_secs(60), &left, &call, slow.clone(), notice()).unwrap();
     }
 }

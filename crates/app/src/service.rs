@@ -5,6 +5,7 @@ use std::any::Any;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -57,6 +58,8 @@ pub(crate) struct Running {
     roots: Vec<PathBuf>,
     /// Who can be told of ends of runs.
     pub(crate) notifiers: Notifiers,
+    /// Threads that still wait for somebody who was to be told.
+    pub(crate) left: Arc<AtomicUsize>,
     itself: Weak<Running>,
 }
 
@@ -191,6 +194,7 @@ impl Running {
             lock,
             roots: roots.clone(),
             notifiers: notifiers.clone(),
+            left: Arc::default(),
             itself: itself.clone(),
         });
         // In its log; a command ends with one sentence, which says what the right to write was lost for.

@@ -134,6 +134,10 @@ pub const NOTICE_ERROR_MAX: usize = 1_000;
 pub const NOTICE_MS_MAX: u64 = 10_000;
 /// Time for a command that tells, milliseconds.
 pub const NOTICE_COMMAND_MS_MAX: u64 = 30_000;
+/// Time for one attempt however it is made, milliseconds: a server may answer in time again and again, and say nothing.
+pub const NOTICE_WHOLE_MS_MAX: u64 = NOTICE_COMMAND_MS_MAX + 5_000;
+/// Attempts that were given up, and whose threads still wait for somebody: with more, none is made.
+pub const NOTICES_LEFT_MAX: usize = 8;
 /// Time between two looks for the end of an attempt and for the end of the program, milliseconds.
 pub const NOTICE_LOOK_MS: u64 = 50;
 /// Words of a command that tells.
