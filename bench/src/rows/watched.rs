@@ -45,7 +45,8 @@ impl Service {
         let mut told = BufReader::new(child.stderr.take().ok_or("no stderr")?);
         let mut line = String::new();
         told.read_line(&mut line)?;
-        let address = line.strip_prefix("listening on http://").and_then(|rest| rest.split(' ').next());
+        // Behind the time of the line.
+        let address = line.split_once("listening on http://").and_then(|(_, rest)| rest.split(' ').next());
         let address = address.ok_or_else(|| format!("the service said {line:?}"))?.parse()?;
         // Nobody reads on: it says little.
         std::mem::forget(told);
