@@ -264,15 +264,6 @@ impl<B: Clone + Ord + Hash, T> Queue<B, T> {
         taken
     }
 
-    /// Takes out the last half of the longest line, at least one document and at most all but the first; nothing where no line has two.
-    pub fn shorten(&mut self) -> Vec<T> {
-        let longest = self.lines.values_mut().max_by_key(|line| line.items.len());
-        let Some(line) = longest.filter(|line| line.items.len() > 1) else { return Vec::new() };
-        let cut = line.items.split_off(line.items.len().div_ceil(2));
-        self.items -= cut.len();
-        cut.into()
-    }
-
     /// The line that is served next; those before it whose bins have moved on or are parked are put right.
     fn next_line(&mut self) -> Option<LineId> {
         loop {

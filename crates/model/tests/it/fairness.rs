@@ -188,7 +188,6 @@ enum Act {
     Park(u32, i64),
     Pass(i64),
     TakeOut(usize),
-    Shorten,
 }
 
 fn bins_of() -> impl Strategy<Value = Vec<u32>> {
@@ -203,7 +202,6 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Park(0, NEVER)),
         2 => (1i64..20).prop_map(Act::Pass),
         1 => (0usize..7).prop_map(Act::TakeOut),
-        1 => Just(Act::Shorten),
     ]
 }
 
@@ -312,11 +310,6 @@ proptest! {
                     list.retain(|entry| entry.2 % 7 != rest);
                     prop_assert_eq!(queue.take_out(|item| item % 7 == rest).len(), before - list.len());
                 }
-                Act::Shorten => {
-                    let cut = queue.shorten();
-                    prop_assert_eq!(cut.is_empty(), lines(&list).into_values().all(|line| line == 1));
-                    list.retain(|entry| !cut.contains(&entry.2));
-                }
             }
             prop_assert_eq!(queue.len(), list.len());
             prop_assert!(queue.len() <= limits.items && queue.bins() <= limits.bins);
@@ -347,12 +340,4 @@ proptest! {
             }
         }
     }
-}
-
-fn lines(list: &[(Priority, Vec<u32>, usize)]) -> HashMap<(Priority, &[u32]), usize> {
-    let mut lines = HashMap::new();
-    for (priority, bins, _) in list {
-        *lines.entry((*priority, &bins[..])).or_insert(0) += 1;
-    }
-    lines
 }

@@ -238,6 +238,37 @@ pub struct SyncedLine {
     pub partial: u64,
 }
 
+impl SyncedLine {
+    /// The line of a run that took so many milliseconds.
+    pub fn of(
+        job: String,
+        run: Option<i64>,
+        counts: RunCounts,
+        unread: &[Unread],
+        millis: i64,
+    ) -> SyncedLine {
+        let blind = |spot: &Unread| Blind { scope: spot.scope.clone(), cause: spot.cause.clone() };
+        SyncedLine {
+            job,
+            run,
+            seen: counts.seen(),
+            added: counts.added,
+            updated: counts.updated,
+            access: counts.access,
+            unchanged: counts.unchanged,
+            skipped: counts.skipped,
+            failed: counts.failed,
+            waiting: counts.waiting,
+            deleted: counts.deleted,
+            kept: counts.kept,
+            held: counts.held,
+            blind: unread.iter().map(blind).collect(),
+            seconds: millis as f64 / 1000.0,
+            partial: counts.partial,
+        }
+    }
+}
+
 /// A scope that could not be read.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Blind {
@@ -262,7 +293,6 @@ pub struct Unread {
 
 impl Synced {
     fn of(job: &Job, report: Report) -> Synced {
-        let b = report.counts;
         let unread = |spot: ingather_model::scope::BlindSpot| Unread {
             scope: spot.scope.label(),
             is_root: matches!(&spot.scope, Scope::Folder(folder) if folder.is_empty()),
@@ -270,27 +300,7 @@ impl Synced {
             message: spot.message,
         };
         let unread: Vec<Unread> = report.blind.into_iter().map(unread).collect();
-        let line = SyncedLine {
-            job: job.name.clone(),
-            run: report.run,
-            seen: b.seen(),
-            added: b.added,
-            updated: b.updated,
-            access: b.access,
-            unchanged: b.unchanged,
-            skipped: b.skipped,
-            failed: b.failed,
-            waiting: b.waiting,
-            deleted: b.deleted,
-            kept: b.kept,
-            held: b.held,
-            blind: unread
-                .iter()
-                .map(|spot| Blind { scope: spot.scope.clone(), cause: spot.cause.clone() })
-                .collect(),
-            seconds: report.millis as f64 / 1000.0,
-            partial: b.partial,
-        };
+        let line = SyncedLine::of(job.name.clone(), report.run, report.counts, &unread, report.millis);
         Synced {
             line,
             root: job.root.clone(),

@@ -16,13 +16,15 @@ use ingather_engine::progress::Progress;
 use ingather_engine::{Glance, Process};
 use ingather_model::access::identity::Identity;
 use ingather_model::ids::JobId;
-use ingather_operations::jobs::BySchedule;
+use ingather_model::job::RunKind;
+use ingather_operations::jobs::{self, BySchedule};
 use ingather_operations::operation::{Answering, Role};
 use ingather_operations::system::Look;
 use ingather_operations::{
     Background, Caller, Code, Context, Doing, Host, Places, Problem, Result, Work, Writing,
 };
 use ingather_store::Reader;
+use ingather_store::jobs::Job;
 use ingather_testkit::clock::HandClock;
 use ingather_testkit::memory_kinds::MEMORY;
 use ingather_testkit::memory_output::locked;
@@ -172,6 +174,13 @@ impl Service {
             }
         };
         locked(&self.under_way).push(std::thread::spawn(asks));
+    }
+
+    /// Begins a run by its schedule of a job as somebody saw it, and waits for its end.
+    pub(crate) fn begin_as_seen(&self, job: &Job) -> Result<()> {
+        let begun = jobs::begin(&self.context(), job, RunKind::Full, "schedule").map(drop);
+        self.join();
+        begun
     }
 
     /// Does what the service does by itself now.

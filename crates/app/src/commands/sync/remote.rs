@@ -1,7 +1,7 @@
 //! `ingather sync --server`: the service makes or changes the job and runs it; this program waits and says what came of it.
 
 use ingather_model::job::RunKind;
-use ingather_operations::jobs::sync::{Blind, SyncSource, Synced, SyncedLine, Unread};
+use ingather_operations::jobs::sync::{SyncSource, Synced, SyncedLine, Unread};
 use ingather_operations::jobs::{self, DefineJob, Run, ShowJob, ShownJob, StartJob};
 
 use crate::commands::job::wait;
@@ -45,7 +45,7 @@ pub(super) fn run(program: &Program<'_>, request: SyncSource) -> Result<Synced> 
 /// What became of the run behind run `before`.
 fn ended(before: i64, shown: ShownJob) -> Result<Synced> {
     let ShownJob { job, blind, .. } = shown;
-    let Some(Run { run, counts: b, started_at, ended_at: Some(ended_at), error, .. }) =
+    let Some(Run { run, counts, started_at, ended_at: Some(ended_at), error, .. }) =
         job.run.filter(|run| run.run > before)
     else {
         let sentence = format!(
@@ -63,27 +63,7 @@ fn ended(before: i64, shown: ShownJob) -> Result<Synced> {
             message: spot.message,
         })
         .collect();
-    let line = SyncedLine {
-        job: job.job,
-        run: Some(run),
-        seen: b.seen(),
-        added: b.added,
-        updated: b.updated,
-        access: b.access,
-        unchanged: b.unchanged,
-        skipped: b.skipped,
-        failed: b.failed,
-        waiting: b.waiting,
-        deleted: b.deleted,
-        kept: b.kept,
-        held: b.held,
-        blind: unread
-            .iter()
-            .map(|spot| Blind { scope: spot.scope.clone(), cause: spot.cause.clone() })
-            .collect(),
-        seconds: (ended_at - started_at) as f64 / 1000.0,
-        partial: b.partial,
-    };
+    let line = SyncedLine::of(job.job, Some(run), counts, &unread, ended_at - started_at);
     Ok(Synced {
         line,
         root: job.root,

@@ -72,10 +72,6 @@ fn a_run_that_was_begun_for_somebody_comes_whatever_follows_at_once() {
         assert!(comes(|| last()["run"].as_i64() > Some(before) && last()["outcome"] == "done"), "{round}");
         at_rest(&service, "root");
     }
-    // One that is wanted and was not begun is taken back by an abort, and by a refusal.
-    service.answer("POST", "/api/v1/jobs/root/abort");
-    let shown = service.answer("GET", "/api/v1/jobs/root");
-    assert_eq!((&shown["state"], shown.get("restart")), (&json!("resting"), None));
 }
 
 #[test]

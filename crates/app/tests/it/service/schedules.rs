@@ -54,3 +54,23 @@ fn a_pause_outlasts_the_program_and_is_said_to_whoever_runs_the_job() {
         sandbox.run(&["job", "pause", "none"]).exits(2);
     }
 }
+
+#[test]
+fn a_job_that_waits_for_its_first_beginning_is_well_and_searches_say_that_it_comes() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    let service = Service::start(&sandbox);
+    let root = std::fs::canonicalize(sandbox.root()).unwrap().display().to_string();
+    // A moment that does not come while this runs.
+    let waits = json!({"root": root, "name": "yearly", "schedule": "0 0 29 2 *"});
+    service.request("POST", "/api/v1/jobs").body(&waits).send(service.address).is(200);
+    let status = service.answer("GET", "/api/v1/status")["jobs"].clone();
+    let yearly = status.as_array().unwrap().iter().find(|job| job["job"] == "yearly").unwrap();
+    assert_eq!((&yearly["well"], &yearly["needs"]), (&json!(true), &json!([])));
+    let unfinished =
+        || service.answer("GET", "/api/v1/search?query=apple&all=true&advise=true")["unfinished"].to_string();
+    assert!(unfinished().contains("its schedule begins one"), "{}", unfinished());
+    let changes = service.answer("GET", "/api/v1/audit?limit=1")["changes"][0].clone();
+    assert_eq!((&changes["operation"], &changes["job"]), (&json!("jobs.define"), &json!("yearly")));
+}

@@ -42,6 +42,9 @@ fn a_mistyped_pattern_removes_nothing_before_it_is_confirmed() {
         (&60.into(), &60.into(), &"confirmed".into())
     );
     assert!(sandbox.run(&["job", "runs", "root"]).exits(0).out.contains("done, removals confirmed"));
+    // Nothing of it is held any more.
+    let waited = sandbox.run(&["job", "wait", "root"]).exits(0).out;
+    assert!(waited.contains("removals confirmed: ") && !waited.contains(" held"), "{waited}");
     assert!(sandbox.run(&["doctor"]).exits(0).err.contains("no problems found"));
 }
 

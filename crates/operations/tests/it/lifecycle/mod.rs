@@ -8,6 +8,7 @@ mod answers;
 mod play;
 mod table;
 
+use ingather_operations::Code;
 use ingather_testkit::database::{BOTH, Kind};
 
 use self::play::Play;
@@ -143,5 +144,35 @@ fn all_jobs_that_waited_for_a_connector_go_on_by_themselves() {
         play.let_go();
         let ended = (play.stands(), play.another_has_ended());
         assert_eq!(ended, ("INACTIVE resting: scheduled".to_owned(), true), "{kind:?}");
+    }
+}
+
+/// Whoever looks at jobs begins only what is still so: else one start leads to two runs, and an aborted run comes back.
+#[test]
+fn a_look_that_is_old_begins_nothing() {
+    for kind in BOTH {
+        let mut play = Play::new(kind);
+        play.begin(&["only the first run".to_owned()]);
+        let outdated = |play: &Play, seen| play.service().begin_as_seen(seen).unwrap_err().code;
+        let run = |play: &Play| play.job().run;
+
+        let seen = play.job();
+        play.service().begin_as_seen(&seen).unwrap();
+        assert_eq!((run(&play), outdated(&play, &seen)), (2, Code::Outdated), "{kind:?}: it has run since");
+
+        play.service().keep_back();
+        play.event("start");
+        let seen = play.job();
+        assert!(seen.restart.is_some());
+        play.event("abort");
+        play.service().let_begin();
+        play.service().join();
+        let before = run(&play);
+        assert_eq!(outdated(&play, &seen), Code::Outdated, "{kind:?}: nobody wants it any more");
+
+        let seen = play.job();
+        play.event("pause");
+        assert_eq!(outdated(&play, &seen), Code::Outdated, "{kind:?}: it was paused");
+        assert_eq!(run(&play), before, "{kind:?}");
     }
 }

@@ -13,6 +13,7 @@ use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_operations::{Result, jobs};
 use ingather_store::connections::{self, Role};
+use ingather_store::jobs::Job;
 use ingather_store::queue::{Attention, Noted};
 use ingather_store::{Durability, documents, runs};
 use ingather_testkit::database::Kind;
@@ -78,8 +79,13 @@ impl Play {
         }
     }
 
-    fn service(&self) -> Arc<Service> {
+    pub(crate) fn service(&self) -> Arc<Service> {
         self.service.clone().unwrap()
+    }
+
+    /// The job as it is stored.
+    pub(crate) fn job(&self) -> Job {
+        self.world.find("docs").unwrap()
     }
 
     /// A job that had a run, of a source that has changed since: `b` is another one, `d` is gone. One of each, so that whatever is in

@@ -55,6 +55,23 @@ fn each_line_of_a_log_for_programs_is_an_object_that_says_who_asked_for_what() {
 }
 
 #[test]
+fn the_log_for_people_has_times_changes_and_the_end_of_the_service() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    let operator = key(&sandbox, "bob", &["operator"], None);
+    let mut service = Service::with(&sandbox, operator, &[]);
+    service.ask("POST", "/api/v1/jobs/root/pause").is(200);
+    service.tells("key bob asked for jobs.pause of job root: done");
+    service.ask("POST", "/api/v1/jobs/none/pause").refuses(404, "no_such_job");
+    service.tells("key bob asked for jobs.pause of job none: no_such_job");
+    kill_process(service.pid(), Signal::TERM).unwrap();
+    let rest = service.ended();
+    let last = rest.err.lines().last().unwrap();
+    assert!(last.ends_with("Z ended") && last.starts_with("20"), "{rest:?}");
+}
+
+#[test]
 fn a_caller_who_searches_without_end_is_told_to_wait_and_others_are_not() {
     let sandbox = Sandbox::sqlite();
     sandbox.write("a.txt", "apple");
