@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::Service;
 use super::runs::at_rest;
+use super::{Service, key};
 use crate::sandbox::{Kept, Sandbox};
 
 #[test]
@@ -60,8 +60,8 @@ fn a_job_that_waits_for_its_first_beginning_is_well_and_searches_say_that_it_com
     let sandbox = Sandbox::sqlite();
     sandbox.write("a.txt", "apple");
     sandbox.synced(&[]);
-    let service = Service::start(&sandbox);
     let root = std::fs::canonicalize(sandbox.root()).unwrap().display().to_string();
+    let service = Service::with(&sandbox, key(&sandbox, "admin", &["admin"], None), &["--root", &root]);
     // A moment that does not come while this runs.
     let waits = json!({"root": root, "name": "yearly", "schedule": "0 0 29 2 *"});
     service.request("POST", "/api/v1/jobs").body(&waits).send(service.address).is(200);
