@@ -7,6 +7,7 @@ mod crashes;
 mod explain;
 mod groups;
 mod lease;
+mod memory;
 mod moves;
 mod owners;
 mod pause;
