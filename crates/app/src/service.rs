@@ -87,6 +87,13 @@ impl Changes {
         self.told.notify_all();
     }
 
+    /// Waits so long, whatever changes meanwhile, but for the end of the program.
+    fn rest(&self, time: Duration) {
+        let goes_on = |_: &mut bool| refuse_stopped().is_ok();
+        let rested = self.told.wait_timeout_while(locked(&self.changed), time, goes_on);
+        drop(rested.unwrap_or_else(PoisonError::into_inner));
+    }
+
     /// Waits for a change, at most `longest`.
     fn wait(&self, longest: Duration) {
         let changed = self.told.wait_timeout_while(locked(&self.changed), longest, |changed| !*changed);
@@ -248,6 +255,7 @@ impl Running {
                 });
                 let wait = again.map_or(limits::SCHEDULE_LOOK_MS_MAX, |again| again - wiring::now());
                 let wait = wait.clamp(1, limits::SCHEDULE_LOOK_MS_MAX);
+                running.changes.rest(Duration::from_millis(limits::SCHEDULE_LOOK_MS_MIN));
                 running.changes.wait(Duration::from_millis(wait as u64));
             }
         };

@@ -6,6 +6,8 @@ mod conflicts;
 mod doctor;
 mod handles;
 mod intents;
+mod jobs;
 mod plans;
 mod statements;
 mod world;
+mod writers;
