@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -25,8 +26,10 @@ pub(crate) struct Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
+        // By itself, so that it lets the right to write go. It may have ended.
+        if let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
         let _ = self.child.wait();
     }
 }
@@ -40,8 +43,14 @@ impl Service {
             program.args(store.iter().flat_map(|url| [OsStr::new("--store"), OsStr::new(url)]));
             program
         };
-        let made = program().args(["api-key", "create", "bench", "--role", "admin"]).output()?;
+        static STARTED: AtomicUsize = AtomicUsize::new(0);
+        // A data directory may have had a service before.
+        let name = format!("bench-{}", STARTED.fetch_add(1, Ordering::Relaxed));
+        let made = program().args(["api-key", "create", &name, "--role", "admin"]).output()?;
         let key = String::from_utf8_lossy(&made.stdout).trim().to_owned();
+        if key.is_empty() {
+            return Err(format!("no key was made: {}", String::from_utf8_lossy(&made.stderr)).into());
+        }
         let mut child = program()
             .args(["serve", "--listen", "127.0.0.1:0", "--root"])
             .arg(bench.scratch.path())
@@ -53,7 +62,7 @@ impl Service {
         told.read_line(&mut line)?;
         // It ends with the service, which would be stopped by a pipe that nobody reads.
         std::thread::spawn(move || std::io::copy(&mut told, &mut std::io::sink()));
-        let address = line.strip_prefix("listening on http://").and_then(|rest| rest.split(' ').next());
+        let address = line.split_once("listening on http://").and_then(|(_, rest)| rest.split(' ').next());
         let address = address.ok_or_else(|| format!("the service said {line:?}"))?.parse()?;
         Ok(Service { child, address, key })
     }

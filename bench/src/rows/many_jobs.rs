@@ -81,10 +81,7 @@ fn name(number: usize) -> String {
 pub(super) fn idle(bench: &Bench) -> Result<Vec<Line>> {
     let jobs = Jobs::define(bench)?;
     let service = Service::start(bench, DATA, None, &[])?;
-    let mut client = service.client()?;
-    // One that works first, so that what a run leaves in memory is counted.
-    client.runs(&name(jobs.all - 1))?;
-    client.runs(&name(0))?;
+    service.client()?.get("/jobs")?;
     pause(Duration::from_secs(2));
     let length = if bench.small { Duration::from_secs(1) } else { IDLE };
     let before = tree::cpu(service.pid());
@@ -223,6 +220,21 @@ fn writes(client: &mut Client) -> Result<(f64, f64, f64)> {
     ))
 }
 
+/// Asks while the load goes on.
+fn measured(bench: &Bench, service: &Service, jobs: &Jobs, (wanted, load): (&Wanted, &Load)) -> Result<Told> {
+    let (rounds, warm) =
+        if bench.small { (3, Duration::from_millis(100)) } else { (500, Duration::from_secs(5)) };
+    pause(warm);
+    let mut client = service.client()?;
+    let before = writes(&mut client)?;
+    let (begun, cpu, runs) = (Instant::now(), tree::cpu(service.pid()), load.runs.load(Ordering::Relaxed));
+    let asked = ask_all(service, jobs, rounds, wanted)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let cores = (tree::cpu(service.pid()) - cpu) / seconds;
+    let each = (load.runs.load(Ordering::Relaxed) - runs) as f64 / seconds;
+    Ok((asked, cores, each, before, writes(&mut client)?))
+}
+
 /// A hundred jobs list without pause, and somebody asks.
 pub(super) fn busy(bench: &Bench) -> Result<Vec<Line>> {
     let jobs = Jobs::define(bench)?;
@@ -236,8 +248,6 @@ pub(super) fn busy(bench: &Bench) -> Result<Vec<Line>> {
     let service = Service::start(bench, DATA, None, &["--searches-per-second", "1000"])?;
     let mut client = service.client()?;
     let (wanted, load) = (Wanted::new(), Load::default());
-    let (rounds, warm) =
-        if bench.small { (3, Duration::from_millis(100)) } else { (500, Duration::from_secs(5)) };
     let ended = service.ended()?;
     let told = std::thread::scope(|scope| -> Result<_> {
         let (wanted, load) = (&wanted, &load);
@@ -255,15 +265,7 @@ pub(super) fn busy(bench: &Bench) -> Result<Vec<Line>> {
             .map(|client| scope.spawn(move || begin_again(client, wanted, load)))
             .collect();
         (0..jobs.busy).for_each(|number| wanted.add(name(number)));
-        pause(warm);
-        let before = writes(&mut client)?;
-        let (begun, cpu, runs) =
-            (Instant::now(), tree::cpu(service.pid()), load.runs.load(Ordering::Relaxed));
-        let asked = ask_all(&service, &jobs, rounds, wanted);
-        let seconds = begun.elapsed().as_secs_f64();
-        let cores = (tree::cpu(service.pid()) - cpu) / seconds;
-        let each = (load.runs.load(Ordering::Relaxed) - runs) as f64 / seconds;
-        let after = writes(&mut client)?;
+        let told = measured(bench, &service, &jobs, (wanted, load));
         load.is_over.store(true, Ordering::Relaxed);
         // A last end, which the stream tells and so ends.
         let last = name(jobs.all - 1);
@@ -272,7 +274,7 @@ pub(super) fn busy(bench: &Bench) -> Result<Vec<Line>> {
             starter.join().map_err(|_| "a thread that begins runs died")??;
         }
         client.waits(&last, Instant::now(), rests)?;
-        Ok((asked?, cores, each, before, after))
+        told
     });
     drop(service);
     let lines = lines_of(&jobs, &load, told?);

@@ -1,7 +1,8 @@
 //! Moves of jobs in a service, from the request to the state that it leads to.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use ingather_model::limits;
 use serde_json::json;
 
 use super::inventory::{stores, synthetic};
@@ -13,6 +14,8 @@ use crate::trees::Files;
 use crate::{Bench, Result};
 
 const DATA: &str = "moved";
+/// Time after which the right to write is free that a process of the bench had: it does not give it back.
+const LEASE: Duration = Duration::from_millis(limits::LEASE_MS as u64 + 1_000);
 /// Files seen after which a crawl is amid its work.
 const AMID: u64 = 5_000;
 
@@ -143,6 +146,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
         let large = bench.size(500_000);
         let source = json!({ "documents": large, "each": 100, "levels": 0, "bytes": 200 });
         synthetic("run", &bench.path(DATA), &store, "null", &source)?;
+        pause(LEASE);
         let service = Service::start(bench, DATA, url, &[])?;
         let mut client = service.client()?;
         define(&mut client, "nothing", &empty, "null")?;
@@ -157,14 +161,16 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
         };
         for _ in 0..bench.pairs * 4 {
             nothing.took.push(client.runs("nothing")?.1 * 1_000.0);
-            pause(std::time::Duration::from_millis(20));
+            pause(Duration::from_millis(20));
         }
         steps.push(nothing);
         let among = format!("{name} with {} documents", thousands(large));
         steps.extend(crawl(bench, &mut client, &files, &among)?);
+        client.change("DELETE", "/jobs/nothing", &json!({}))?;
         drop(service);
         synthetic("delete", &bench.path(DATA), &store, "null", &source)?;
         std::fs::remove_dir_all(bench.path(DATA))?;
+        pause(LEASE);
         steps.push(deletion(bench, &files, name, url, "null")?);
         if url.is_none() {
             steps.push(deletion(bench, &files, name, url, "index")?);
