@@ -231,14 +231,14 @@ fn measured(bench: &Bench, service: &Service, jobs: &Jobs, (wanted, load): (&Wan
     let (rounds, warm) =
         if bench.small { (3, Duration::from_millis(100)) } else { (150, Duration::from_secs(5)) };
     pause(warm);
-    let mut client = service.client()?;
-    let before = writes(&mut client)?;
+    // Each on a connection of its own: one that rests is closed.
+    let before = writes(&mut service.client()?)?;
     let (begun, cpu, runs) = (Instant::now(), tree::cpu(service.pid()), load.runs.load(Ordering::Relaxed));
     let asked = ask_all(service, jobs, rounds, wanted)?;
     let seconds = begun.elapsed().as_secs_f64();
     let cores = (tree::cpu(service.pid()) - cpu) / seconds;
     let each = (load.runs.load(Ordering::Relaxed) - runs) as f64 / seconds;
-    Ok((asked, cores, each, before, writes(&mut client)?))
+    Ok((asked, cores, each, before, writes(&mut service.client()?)?))
 }
 
 /// A hundred jobs list without pause, and somebody asks.
