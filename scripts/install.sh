@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv,
-# strace, openssl; Java, Maven and curl for a Tika server; tesseract, which reads pictures.
+# strace, openssl, dpkg and binutils for packages; Java, Maven and curl for a Tika server; tesseract, which reads pictures; a mail server in
+# Python.
 # With --bench also omindex, which the bench compares with.
 # Also makes the ordinary user that servers and permission tests run as, when the caller is root or may be by sudo.
 set -eu
@@ -9,12 +10,15 @@ needed=''
 command -v cc >/dev/null 2>&1 || needed="$needed build-essential"
 command -v setfacl >/dev/null 2>&1 || needed="$needed acl"
 command -v strace >/dev/null 2>&1 || needed="$needed strace"
+command -v dpkg-deb >/dev/null 2>&1 || needed="$needed dpkg"
+command -v objdump >/dev/null 2>&1 || needed="$needed binutils"
 command -v openssl >/dev/null 2>&1 || needed="$needed openssl"
 command -v setpriv >/dev/null 2>&1 || needed="$needed util-linux"
 command -v java >/dev/null 2>&1 || needed="$needed default-jre-headless"
 command -v mvn >/dev/null 2>&1 || needed="$needed maven"
 command -v curl >/dev/null 2>&1 || needed="$needed curl"
 command -v tesseract >/dev/null 2>&1 || needed="$needed tesseract-ocr"
+/usr/bin/python3 -c 'import aiosmtpd' >/dev/null 2>&1 || needed="$needed python3-aiosmtpd"
 "$(dirname "$0")/postgres.sh" --programs >/dev/null 2>&1 || needed="$needed postgresql"
 if [ "${1:-}" = --bench ]; then
     command -v omindex >/dev/null 2>&1 || needed="$needed xapian-omega"

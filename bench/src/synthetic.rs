@@ -97,6 +97,9 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        priority: ingather_model::job::Priority::default(),
+        history: ingather_model::job::history::History::default(),
+        notify: Vec::new(),
         schedule: None,
     };
     let id = store.write(Durability::Synced, |sql| {
@@ -130,6 +133,7 @@ fn engine(store: &Store, data: &str) -> Result<Engine> {
         data: PathBuf::from(data),
         host: HostContext { own: Vec::new(), threads },
         process: std::sync::Arc::new(Process::default()),
+        asked_by: String::new(),
     })
 }
 

@@ -28,6 +28,7 @@ const STORE: &str = "ingather-store";
 const ENGINE: &str = "ingather-engine";
 const CONNECTORS: &str = "ingather-connectors";
 const EXTRACT: &str = "ingather-extract";
+const NOTIFY: &str = "ingather-notify";
 const OPERATIONS: &str = "ingather-operations";
 const SERVER: &str = "ingather-server";
 const APP: &str = "ingather-app";
@@ -46,13 +47,15 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: KIT, uses: &[], tests_use: &[] },
     Floor { package: INDEX, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT] },
     Floor { package: CONNECTORS, uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX], tests_use: &[TESTKIT] },
+    // Every way of telling people, as connectors are every real system.
+    Floor { package: NOTIFY, uses: &[MODEL, CONTRACT], tests_use: &[] },
     // What can be asked of the program, without a terminal and without HTTP. Connectors are reached by their contracts alone.
     Floor { package: OPERATIONS, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[TESTKIT] },
     // It lets operations work, and reaches nothing around them.
     Floor { package: SERVER, uses: &[MODEL, OPERATIONS], tests_use: &[TESTKIT] },
     Floor {
         package: APP,
-        uses: &[MODEL, CONTRACT, STORE, ENGINE, OPERATIONS, KIT, INDEX, CONNECTORS, EXTRACT, SERVER],
+        uses: &[MODEL, CONTRACT, STORE, ENGINE, OPERATIONS, KIT, INDEX, CONNECTORS, EXTRACT, NOTIFY, SERVER],
         tests_use: &[TESTKIT],
     },
     Floor { package: TESTKIT, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[CONNECTORS] },
@@ -87,7 +90,8 @@ pub(crate) const HEAVY: &[Heavy] = &[
     },
     // The bench compares the index with the bare library.
     Heavy { library: "tantivy", only: &[INDEX, BENCH], instead: "go through the contract of outputs" },
-    Heavy { library: "ureq", only: &[CONNECTORS], instead: "go through the contract of a connector" },
+    Heavy { library: "ureq", only: &[CONNECTORS, NOTIFY], instead: "go through the contract of a connector" },
+    Heavy { library: "lettre", only: &[NOTIFY], instead: "go through the contract of a notifier" },
     Heavy { library: "clap", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "indicatif", only: &[APP], instead: "report progress as data; the program draws it" },

@@ -16,6 +16,7 @@ mod libraries;
 mod mutants;
 mod new_connector;
 mod packages;
+mod release;
 mod scan;
 mod tidy;
 mod tree;
@@ -38,6 +39,8 @@ const USE: &str = "use: cargo x COMMAND
                                         collections: with those in folders below FOLDER, which that page describes
   bench [NAME...] [--small] [--pairs N] measures every path beside its floor and writes docs/performance.md; small: in
                                         small sizes, only whether it works and whether counts have grown
+  release [--binary FILE] [--into DIR]  builds the program and packs it as a tarball and a Debian package, with checksums; binary:
+                                        packs this finished program instead; into: not into target/release-files
   ci                                    everything that is checked before a change is taken";
 
 fn main() -> ExitCode {
@@ -73,6 +76,13 @@ fn main() -> ExitCode {
         ["extract-types", folder] => extract_types::run(&root, Some(folder)),
         ["bench", words @ ..] => bench::run(&root, words),
         ["search-quality", words @ ..] => bench::search_quality(&root, words),
+        ["release", words @ ..] => match release::read(words) {
+            Ok(wanted) => release::run(&root, &wanted),
+            Err(said) => {
+                eprintln!("release: {said}");
+                return ExitCode::from(2);
+            }
+        },
         ["ci"] => ci::run(&root),
         _ => {
             eprintln!("{USE}");

@@ -36,7 +36,13 @@ struct MadeUp {
 pub(crate) static REPOSITORY: RepositoryKind = RepositoryKind {
     name: "synthetic",
     about: "Makes its documents up.",
-    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: false },
+    capabilities: RepositoryCapabilities {
+        list: true,
+        access: true,
+        unique_uris: true,
+        looks: false,
+        bins: false,
+    },
     source_schema: schema_of::<NoSettings>,
     open: |source, _| {
         let number = |name: &str| source[name].as_u64().unwrap_or_default();

@@ -1,5 +1,6 @@
 //! table: what may be typed, with its help (design 5.1).
 
+mod history;
 mod jobs;
 mod refused;
 mod search;
@@ -12,10 +13,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use history::{History, OfHistory, OfInventory, Report, Time};
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
 pub(crate) use search::Search;
 pub(crate) use service::{ApiKey, LogFormat, RoleWord, Serve};
-pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, JobSettings, KeepWord, OnOff, Sync};
+pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, HistoryWord, JobSettings, KeepWord, OnOff, Sync};
 
 /// Keeps search indexes in exact, permission-aware sync with the places where content lives.
 #[derive(Parser, Debug)]
@@ -214,6 +216,23 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", default_value_t = 100, allow_hyphen_values = true, value_parser = values::from_one::<100_000>)]
         limit: u32,
     },
+    /// What notifiers were told of ends of runs, the latest first
+    #[command(
+        after_help = "Example:\n  ingather notices --limit 20\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
+    )]
+    Notices {
+        /// Notices at most
+        #[arg(long, value_name = "N", default_value_t = 100, allow_hyphen_values = true, value_parser = values::from_one::<100_000>)]
+        limit: u32,
+    },
+    /// How runs ended, and what became of single documents
+    History(History),
+    /// Count documents by folder: what waits, how they stand, what was done
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ingather report status share --levels 2\n\nExit codes: those of each command, see its --help"
+    )]
+    Report(Report),
     /// Write what `sync` has created as a declaration that can be kept
     #[command(
         after_help = "Example:\n  ingather export > ingather.json\n\nExit codes: 0 done · 3 could not work"

@@ -1,6 +1,7 @@
 //! The program `ingather`: reads its arguments, does one command, answers with an exit code.
 
 mod arguments;
+mod chores;
 mod commands;
 mod data;
 mod exit;

@@ -5,6 +5,7 @@ use std::any::Any;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -13,8 +14,9 @@ use ingather_contract::call::Cancel;
 use ingather_engine::progress::Progress;
 use ingather_engine::{KeptLease, Process};
 use ingather_model::limits;
+use ingather_notify::Notifiers;
 use ingather_operations::jobs::BySchedule;
-use ingather_operations::jobs::events::{Listener, RunEvent, RunHappening};
+use ingather_operations::jobs::events::{Listener, RunEvent};
 use ingather_operations::links::Links;
 use ingather_operations::system::Look;
 use ingather_operations::{Background, Context, Doing, Host, LogEntry, Service, Work, Writing};
@@ -43,7 +45,10 @@ pub(crate) struct Running {
     readers: Once,
     runs: Arc<Runs>,
     changes: Arc<Changes>,
-    schedules: Mutex<Option<JoinHandle<()>>>,
+    /// Told when something is to be done that has no time of its own.
+    pub(crate) chores: Arc<Changes>,
+    /// What works from its beginning to its end.
+    threads: Mutex<Vec<JoinHandle<()>>>,
     /// Who hears of what happens to runs.
     listeners: Mutex<Vec<Arc<Listener>>>,
     links: Links,
@@ -51,6 +56,10 @@ pub(crate) struct Running {
     lock: Option<(u64, u64)>,
     /// Folders below which callers from elsewhere may name sources.
     roots: Vec<PathBuf>,
+    /// Who can be told of ends of runs.
+    pub(crate) notifiers: Notifiers,
+    /// Threads that still wait for somebody who was to be told.
+    pub(crate) left: Arc<AtomicUsize>,
     itself: Weak<Running>,
 }
 
@@ -76,13 +85,13 @@ struct Writer {
 
 /// Tells whoever looks at schedules that they or jobs may have changed.
 #[derive(Default)]
-struct Changes {
+pub(crate) struct Changes {
     changed: Mutex<bool>,
     told: Condvar,
 }
 
 impl Changes {
-    fn tell(&self) {
+    pub(crate) fn tell(&self) {
         *locked(&self.changed) = true;
         self.told.notify_all();
     }
@@ -95,7 +104,7 @@ impl Changes {
     }
 
     /// Waits for a change, at most `longest`.
-    fn wait(&self, longest: Duration) {
+    pub(crate) fn wait(&self, longest: Duration) {
         let changed = self.told.wait_timeout_while(locked(&self.changed), longest, |changed| !*changed);
         *changed.unwrap_or_else(PoisonError::into_inner).0 = false;
     }
@@ -152,14 +161,24 @@ fn no_thread(error: std::io::Error) -> Failure {
     )
 }
 
+/// Begins a thread that works until the program is asked to end.
+pub(crate) fn begin_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(no_thread)
+}
+
 /// Nothing is begun once the program was asked to end.
-fn refuse_stopped() -> Result<()> {
+pub(crate) fn refuse_stopped() -> Result<()> {
     if interrupt::cancel().cancelled() { Err(Failure::stopped()) } else { Ok(()) }
 }
 
 impl Running {
     /// Takes the right to write, and keeps it until [`Running::finish`]; when it is lost, `stop` ends what serves.
-    pub(crate) fn begin(global: &Global, stop: Stop, roots: Vec<PathBuf>) -> Result<Arc<Running>> {
+    pub(crate) fn begin(
+        global: &Global,
+        stop: Stop,
+        roots: Vec<PathBuf>,
+        notifiers: Notifiers,
+    ) -> Result<Arc<Running>> {
         let data = DataDirectory::of(global)?;
         let writing = data.write(DOING, wiring::now())?;
         let lock = data.lock_identity();
@@ -175,11 +194,14 @@ impl Running {
             readers: Once::new(),
             runs: Arc::default(),
             changes: Arc::default(),
-            schedules: Mutex::default(),
+            chores: Arc::default(),
+            threads: Mutex::default(),
             listeners: Mutex::default(),
             links: Links::default(),
             lock,
             roots: roots.clone(),
+            notifiers: notifiers.clone(),
+            left: Arc::default(),
             itself: itself.clone(),
         });
         // In its log; a command ends with one sentence, which says what the right to write was lost for.
@@ -189,6 +211,7 @@ impl Running {
                 show::stderr(sentence);
             }
         });
+        running.process.notify_of_all(notifiers.of_all.clone());
         let reader = running.writing.store.reader().clone();
         let engine = running.context().engine(reader, Some(&running.writing), &[]);
         let (lost, cancel) = (running.lost.clone(), interrupt::cancel());
@@ -206,6 +229,11 @@ impl Running {
         &self.data.path
     }
 
+    /// Keeps the history of jobs that do not say how long for so many days.
+    pub(crate) fn keep_history(&self, days: u32) {
+        self.process.keep_history(days);
+    }
+
     /// What ends it.
     pub(crate) fn stop(&self) -> &Stop {
         &self.stop
@@ -220,9 +248,11 @@ impl Running {
     pub(crate) fn finish(&self) {
         interrupt::cancel().cancel();
         self.changes.tell();
-        if let Some(schedules) = locked(&self.schedules).take() {
+        self.chores.tell();
+        let threads = std::mem::take(&mut *locked(&self.threads));
+        for thread in threads {
             // A panic of it was told by its hook.
-            let _ended = schedules.join();
+            let _ended = thread.join();
         }
         let mut under_way = locked(&self.runs.under_way);
         while *under_way > 0 {
@@ -253,15 +283,21 @@ impl Running {
                     running.log(&format!("schedules cannot be looked at: {problem}"));
                     None
                 });
+                // It may have noted that a job rests.
+                running.chores.tell();
                 let wait = again.map_or(limits::SCHEDULE_LOOK_MS_MAX, |again| again - wiring::now());
                 let wait = wait.clamp(1, limits::SCHEDULE_LOOK_MS_MAX);
                 running.changes.rest(Duration::from_millis(limits::SCHEDULE_LOOK_MS_MIN));
                 running.changes.wait(Duration::from_millis(wait as u64));
             }
         };
-        let begun = std::thread::Builder::new().name("schedules".to_owned()).spawn(work);
-        *locked(&self.schedules) = Some(begun.map_err(no_thread)?);
+        self.keep_thread(begin_thread("schedules", work)?);
         Ok(())
+    }
+
+    /// Waits for a thread when it ends.
+    pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {
+        locked(&self.threads).push(thread);
     }
 
     fn program(&self) -> Program<'_> {
@@ -399,6 +435,10 @@ impl Host for Running {
         Some(self)
     }
 
+    fn notifiers(&self) -> Option<Vec<String>> {
+        Some(self.notifiers.by_name.keys().cloned().collect())
+    }
+
     fn links(&self) -> Option<&Links> {
         Some(&self.links)
     }
@@ -449,21 +489,9 @@ impl Host for Running {
     }
 
     fn tell(&self, event: &RunEvent) {
-        let (name, level, error) = match &event.what {
-            RunHappening::Begun { .. } => ("run.begun", "info", None),
-            RunHappening::Ended { error: Some(error), .. } => ("run.ended", "error", Some(error.as_str())),
-            RunHappening::Ended { .. } => ("run.ended", "info", None),
-            RunHappening::Paused(true) => ("job.paused", "info", None),
-            RunHappening::Paused(false) => ("job.resumed", "info", None),
-        };
-        let mut more = vec![("job", event.job.as_str().into())];
-        if let RunHappening::Ended { run, outcome, counts, millis, .. } = &event.what {
-            more.push(("run", serde_json::json!(run)));
-            more.push(("outcome", outcome.as_str().into()));
-            more.push(("counts", serde_json::json!(counts)));
-            more.push(("seconds", serde_json::json!(*millis as f64 / 1_000.0)));
-        }
-        show::note(level, name, error.unwrap_or(name), &more);
+        show::run_happened(event);
+        // It may be to be told.
+        self.chores.tell();
         let listeners = locked(&self.listeners).clone();
         listeners.iter().for_each(|listener| listener(event));
     }

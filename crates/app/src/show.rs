@@ -10,6 +10,8 @@ pub(crate) use ingather_operations::in_words::{are, bytes, time};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ingather_operations::jobs::events::{RunEvent, RunHappening};
+
 pub(crate) use self::visible::visible;
 use crate::exit::{Code, Failure};
 
@@ -145,6 +147,25 @@ pub(crate) fn note(level: &str, event: &str, message: &str, more: &[(&str, serde
     if log::is_objects() {
         write(&log::object(level, event, message, more));
     }
+}
+
+/// Notes what happened to a run.
+pub(crate) fn run_happened(event: &RunEvent) {
+    let (name, level, error) = match &event.what {
+        RunHappening::Begun { .. } => ("run.begun", "info", None),
+        RunHappening::Ended { error: Some(error), .. } => ("run.ended", "error", Some(error.as_str())),
+        RunHappening::Ended { .. } => ("run.ended", "info", None),
+        RunHappening::Paused(true) => ("job.paused", "info", None),
+        RunHappening::Paused(false) => ("job.resumed", "info", None),
+    };
+    let mut more = vec![("job", event.job.as_str().into())];
+    if let RunHappening::Ended { run, outcome, counts, millis, .. } = &event.what {
+        more.push(("run", serde_json::json!(run)));
+        more.push(("outcome", outcome.as_str().into()));
+        more.push(("counts", serde_json::json!(counts)));
+        more.push(("seconds", serde_json::json!(*millis as f64 / 1_000.0)));
+    }
+    note(level, name, error.unwrap_or(name), &more);
 }
 
 /// Shows help or version: on standard output when it was asked for.

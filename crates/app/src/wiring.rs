@@ -151,6 +151,7 @@ fn remote(global: &Global) -> Result<Option<Client>> {
 /// Whoever runs this program: the owner of the data directory, who may do everything.
 pub(crate) fn caller() -> Caller<'static> {
     Caller {
+        name: "command line",
         roles: &[Role::Admin],
         identity: &|| Ok(ingather_connectors::unix::calling_user()?.into()),
         places: Places::Any,

@@ -53,7 +53,13 @@ use crate::unix::Owners;
 pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
     name: "filesystem",
     about: "Files and folders on a mounted disk.",
-    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: true },
+    capabilities: RepositoryCapabilities {
+        list: true,
+        access: true,
+        unique_uris: true,
+        looks: true,
+        bins: false,
+    },
     source_schema: reading::schema_of::<SourceSettings>,
     open,
 };

@@ -1,7 +1,7 @@
 //! The contracts that connectors sign. A connector is one file with one constant per role (see `repository`).
 //!
 //! Reading order: [`call`] is what every call is given · [`repository`] lists and reads a source · [`transform`] is a
-//! pipeline stage · [`output`] holds entries, [`search`] finds them · [`authority`] knows users · [`registry`] is how the engine finds them.
+//! pipeline stage · [`output`] holds entries, [`search`] finds them · [`authority`] knows users · [`notifier`] tells of ends of runs · [`registry`] is how the engine finds them.
 //!
 //! All calls block: a connector that speaks an asynchronous protocol runs its own runtime inside the call. Threads,
 //! retries, batching and persistence belong to the engine (`docs/decisions/0001-blocking-contracts.md`).
@@ -11,6 +11,7 @@ pub mod access_filter;
 pub mod authority;
 pub mod call;
 pub mod described;
+pub mod notifier;
 pub mod output;
 pub mod registry;
 pub mod repository;

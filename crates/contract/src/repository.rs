@@ -39,6 +39,9 @@ pub struct RepositoryCapabilities {
     /// that was read while either changed (design 4.20). One that cannot gives access and content in one answer, or its word
     /// is taken.
     pub looks: bool,
+    /// Names bins ([`Repository::bins`]): its documents are taken in turns of them. All documents of a job over one that does not are one
+    /// bin, which has the name of the job.
+    pub bins: bool,
 }
 
 /// What surrounds a repository on this machine.
@@ -110,6 +113,14 @@ pub trait Repository: Send + Sync {
     fn acl_of_left_out(&self, call: &CallContext, key: &str) -> Option<Acl> {
         let _ = (call, key);
         None
+    }
+
+    /// What a document has to share with others at the source, such as its host, and the disk or the account behind it: at most
+    /// [`limits::BINS_OF_A_DOCUMENT_MAX`](ingather_model::limits::BINS_OF_A_DOCUMENT_MAX) names, always the same ones for one name. Bins take turns;
+    /// how much is read of each, rules of the connection say. Answered at once, from the name alone.
+    fn bins(&self, key: &str) -> Vec<String> {
+        let _ = key;
+        Vec::new()
     }
 
     /// Where a person finds it: the URI of its entry in outputs.

@@ -10,6 +10,9 @@ pub const HIDDEN: &str = "(hidden)";
 /// again; false where it does not, such as where the output is and how it is reached. Of a field that says nothing, another value
 /// counts with what is sent for another reason.
 pub const RESENDS: &str = "x-resends";
+/// What the schema of a setting says where it names something of this machine or its network that the program reaches with its own rights:
+/// a file, a variable, a program, a server. Who asks from elsewhere does not choose it.
+pub const OF_THE_MACHINE: &str = "x-of-the-machine";
 /// References and alternatives of a schema that are followed at one place; what leads further counts as a secret.
 const SHAPES_MAX: usize = 64;
 
@@ -48,6 +51,12 @@ impl<'s> Place<'s> {
     /// Whether the value here is a secret, with all that is in it.
     pub fn is_secret(&self) -> bool {
         self.is_secret
+    }
+
+    /// Whether the value here names something of this machine ([`OF_THE_MACHINE`]).
+    pub fn is_of_the_machine(&self) -> bool {
+        self.shapes.len() > SHAPES_MAX
+            || self.shapes.iter().any(|shape| shape[OF_THE_MACHINE] == Value::Bool(true))
     }
 
     /// The place of a field.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use ingather_contract::call::{CallContext, Cancel, Clock};
@@ -29,18 +29,16 @@ use crate::delivery::output_pool::OutputUse;
 use crate::delivery::output_user::OutputUser;
 use crate::delivery::sender::refer;
 use crate::delivery::writer::Writer;
-use crate::dispatcher::Dispatcher;
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::{Lister, ListingResult};
 use crate::outputs;
 use crate::process::Process;
 use crate::process::under_way::Work;
-use crate::process::visitors::Permit;
 use crate::progress::Progress;
 use crate::run::drain::drain;
 use crate::run::state::RunState;
 use crate::run::visitors::Place;
-use crate::run::{ClosesOnPanic, Run, begin, failing, fold, join, start, tell_end};
+use crate::run::{ClosesOnPanic, Run, begin, failing, join, start, tell_end};
 use crate::sweep::Judged;
 use crate::visit::audience::Audiences;
 use crate::visit::contained::contained;
@@ -67,6 +65,8 @@ pub struct Engine {
     pub host: HostContext,
     /// What all jobs share while they are worked on; other engines of the program have the same one.
     pub process: Arc<Process>,
+    /// Who or what begins the runs of this one, in words, for their history.
+    pub asked_by: String,
 }
 
 /// Whether a run writes.
@@ -243,9 +243,12 @@ impl Engine {
         };
         let capabilities = self.repository_kind(job)?.capabilities;
         let author = self.author(job, repository)?;
+        let dispatcher = self.dispatcher(job, &author, capabilities, work)?;
         // Last: what fails before leaves no run that nobody ends.
         let number = match writer {
-            Some((store, lease)) => begin(store, lease, job, options.kind, self.clock.now())?,
+            Some((store, lease)) => {
+                begin(store, lease, job, (options.kind, &self.asked_by), self.clock.now())?
+            }
             None => job.run + 1,
         };
         let state = RunState {
@@ -266,7 +269,7 @@ impl Engine {
             rereads: options.rereads,
             is_full: options.kind == RunKind::Full,
             is_pass: options.is_pass,
-            dispatcher: Dispatcher::new(self.process.visitors.clone()),
+            dispatcher,
             progress,
             attention,
             credentials_changed,
@@ -280,6 +283,7 @@ impl Engine {
             listed_containers: Mutex::new(ListedContainers::new(containers.shared().most)),
             audiences: Audiences::new(containers.shared().most),
             counts: Mutex::default(),
+            noted: AtomicUsize::default(),
             kept_out: AtomicU64::default(),
             aborted: Mutex::default(),
         };
@@ -386,7 +390,7 @@ impl Engine {
         std::thread::scope(|scope| {
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|n| {
-                    let permit = Permit::new(&self.process.visitors, (n > 0).then_some(workers - 1));
+                    let permit = run.dispatcher.permit((n > 0).then_some(workers - 1));
                     start(scope, run, move || {
                         failing(run, || {
                             let mut place = Place::new(run, permit);
@@ -473,28 +477,5 @@ impl Engine {
             error.get_or_insert(aborted);
         }
         Ok(result.blind)
-    }
-
-    fn end(&self, run: &Run, outcome: RunOutcome, error: Option<&str>, goes_on: bool) -> Result<()> {
-        let Some(store) = &run.store else { return Ok(()) };
-        if outcome == RunOutcome::Done {
-            run.wait_while_paused();
-        }
-        let now = self.clock.now();
-        let counts = serde_json::to_string(&*lock(&run.counts)).unwrap_or_default();
-        store.write(Durability::Synced, |sql| {
-            run.fence(sql)?;
-            // Also at its end: else nothing would go on with it.
-            if outcome == RunOutcome::Stopped || !jobs::sweep(sql, run.job.id, run.number)? {
-                jobs::stop(sql, run.job.id, run.number)?;
-            }
-            jobs::rest(sql, run.job.id, run.number, error, goes_on && outcome == RunOutcome::Stopped)?;
-            if outcome == RunOutcome::Done && run.rereads && run.is_full {
-                jobs::reread(sql, run.job.id, run.job.rereads)?;
-            }
-            runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)?;
-            if run.is_pass { fold(sql, run.job.id) } else { Ok(()) }
-        })?;
-        Ok(())
     }
 }

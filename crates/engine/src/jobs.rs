@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::Presence;
 use ingather_model::job::Definition;
+use ingather_model::job::history::HistoryOf;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
@@ -65,6 +66,11 @@ pub fn resends(reader: &Reader, job: &Job) -> Result<u64> {
 /// A tree that leads nowhere, a transform that there is not or that refuses its settings, or one in a place where it cannot work.
 pub fn check_pipeline(definition: &Definition, registry: &Registry) -> Result<()> {
     Pipeline::open(definition, registry).map(drop)
+}
+
+/// Whether the history of a job has every document.
+fn notes_documents(job: &Job) -> bool {
+    job.definition.history.of == HistoryOf::Documents
 }
 
 impl Engine {
@@ -167,6 +173,7 @@ impl Engine {
         let mut removed = remover.remove_all()?;
         work.check()?;
         if removed.kept == 0 && !remover.stops() {
+            self.forget_in_steps(job, i64::MAX)?;
             remover.writer.store.write(Durability::Synced, |sql| {
                 remover.writer.lease.fence(sql)?;
                 jobs::forget(sql, job.id)
@@ -187,7 +194,7 @@ impl Engine {
     ) -> Result<Remover> {
         let author = self.author(job, self.repository(job)?)?;
         let writer = Writer { call: self.call_of(work), ..self.writing()? };
-        let mut remover = Remover::new(writer, author, progress);
+        let mut remover = Remover::new(writer, author, progress, run.filter(|_| notes_documents(job)));
         for name in job.definition.outputs.iter().chain(&job.definition.retired) {
             let connection = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
             let Some(connection) = connection else { continue };
@@ -209,7 +216,8 @@ impl Engine {
             return Ok(None);
         }
         let writer = Writer { call: run.call.clone(), ..self.writing()? };
-        let mut remover = Remover::new(writer, run.author.clone(), run.progress.clone());
+        let noted_by = notes_documents(&run.job).then_some(run.number);
+        let mut remover = Remover::new(writer, run.author.clone(), run.progress.clone(), noted_by);
         for output in &run.outputs {
             if let Some(connection) = self.reader.read(|sql| connections::get(sql, output.id))? {
                 remover.add(self.open_output(&connection)?);

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use ingather_model::ids::ConnectionId;
+use ingather_model::job::history::HistoryOutcome;
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
+use ingather_store::runs::history::{self, Noted};
 use ingather_store::{Durability, deliveries, documents};
 
 use crate::delivery::author::Author;
@@ -45,8 +47,14 @@ struct Plan {
 }
 
 impl Remover {
-    pub(crate) fn new(writer: Writer, author: Arc<Author>, progress: Arc<Progress>) -> Remover {
-        let ticket = RemovalTicket::new(author.clone(), progress);
+    /// `noted_by`: the run in whose name removals are noted in the history of the job, where that has every document.
+    pub(crate) fn new(
+        writer: Writer,
+        author: Arc<Author>,
+        progress: Arc<Progress>,
+        noted_by: Option<i64>,
+    ) -> Remover {
+        let ticket = RemovalTicket::new(author.clone(), progress, noted_by);
         Remover { writer, author, outputs: BTreeMap::new(), ticket }
     }
 
@@ -135,8 +143,21 @@ impl Remover {
             }
         }
         if !unheld.is_empty() && left.is_none() {
+            let now = self.writer.call.now();
+            let removed = |id: &i64| {
+                Noted::of(*id, names.get(id).map(String::as_str).unwrap_or_default(), HistoryOutcome::Removed)
+            };
             self.writer.store.write(Durability::Synced, |sql| {
                 self.writer.lease.fence(sql)?;
+                if let Some(run) = self.ticket.noted_by {
+                    history::note(
+                        sql,
+                        self.author.job,
+                        run,
+                        now,
+                        &unheld.iter().map(removed).collect::<Vec<_>>(),
+                    )?;
+                }
                 documents::forget(sql, self.author.job, &unheld)
             })?;
         }

@@ -93,12 +93,16 @@ impl Judged {
 pub struct Look {
     /// Jobs whose run begins now, each with its kind.
     pub begins: Vec<(Job, RunKind)>,
+    /// Jobs that a person has stopped, and whose process died before all was put down: their runs are to be closed.
+    pub rests: Vec<Job>,
     /// Continuous jobs, each with its last run: what begins their passes is told by watches.
     pub continuous: Vec<(Job, Option<Run>)>,
     /// Jobs of which somebody says that they are under way: whether their window is closed.
     pub windows: Vec<(JobId, bool)>,
     /// When to look again if nothing changes before, milliseconds since 1970 UTC; none: not before something changes.
     pub again: Option<i64>,
+    /// Jobs whose run was interrupted too often, each with the sentence that says so.
+    pub interrupted: Vec<(Job, String)>,
     /// Jobs that do not begin although they should, each with a sentence that says why and what to do.
     pub problems: Vec<(JobId, String)>,
 }
@@ -237,6 +241,8 @@ impl Look {
         }
         if is_busy {
             self.windows.push((job.id, !is_open));
+        } else if job.state == State::Stopping && job.restart.is_none() {
+            self.rests.push(job.of(&known.job));
         } else if job.paused {
             // It is asked again when the pause ends.
         } else if let Some(kind) = job.restart {
@@ -246,6 +252,7 @@ impl Look {
             let last = reader.read(|sql| runs::list(sql, job.id, limits::INTERRUPTIONS_MAX))?;
             if let Some(problem) = interrupted_too_often(&known.job.name, &last) {
                 self.problems.push((job.id, format!("job {}: {problem}", known.job.name)));
+                self.interrupted.push((job.of(&known.job), problem));
             } else if is_open {
                 // What goes on does so as a full run where one is due by now.
                 let due = judged.and_then(|judged| judged.due);

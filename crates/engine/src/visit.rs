@@ -13,9 +13,11 @@ pub(crate) mod pipeline;
 mod raw;
 pub(crate) mod refill;
 pub(crate) mod steady;
+mod throttled;
 mod unchanged;
 mod unread;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -55,15 +57,19 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
     let claimed = items.len();
     let mut second_look = SecondLook::new(run);
     let mut reading = Vec::new();
-    for item in items {
+    for mut item in items {
         place.wait_while_full();
         if run.stops() {
             // It stays in the store as it was; the next run goes on.
             continue;
         }
+        if let Some(begun) = throttled::begun(&mut item) {
+            reading.push(Visitor::goes_on(run, item, &begun));
+            continue;
+        }
         let deliveries = deliveries.remove(&item.id).unwrap_or_default();
         let raw = raws.get(&item.id).copied().unwrap_or(Digest::NONE);
-        match (Visitor { run, item, deliveries, raw, steady: true, looked: None, is_ahead: false }).look()? {
+        match Visitor::new(run, item, deliveries, raw).look()? {
             Looked::Over(done) => second_look.take(done)?,
             Looked::Reads(visitor) => reading.push(*visitor),
         }
@@ -75,9 +81,13 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
         (item.container, item.known.as_ref().and_then(|known| known.acl_id))
     });
     // No change of access waits for the content of another document.
-    for visitor in reading {
+    for mut visitor in reading {
         place.wait_while_full();
         if run.stops() {
+            continue;
+        }
+        if !run.dispatcher.admits(&mut visitor.item) {
+            visitor.put_back();
             continue;
         }
         second_look.take(visitor.read_and_send()?)?;
@@ -121,6 +131,8 @@ struct Visitor<'r> {
     looked: Option<Digest>,
     /// Whoever must not find what outputs hold any more was shut out before it is read.
     is_ahead: bool,
+    /// The job rests, or is asked to stop, while it is read: what was read is nothing.
+    interrupted: Cell<bool>,
 }
 
 /// What a look at a document led to.
@@ -138,6 +150,11 @@ struct Read {
 }
 
 impl<'r> Visitor<'r> {
+    fn new(run: &'r Run, item: WorkItem, deliveries: Deliveries, raw: Digest) -> Visitor<'r> {
+        let interrupted = Cell::new(false);
+        Visitor { run, item, deliveries, raw, steady: true, looked: None, is_ahead: false, interrupted }
+    }
+
     /// Looks at a document whose access may have changed; all others are to be read.
     fn look(mut self) -> Result<Looked<'r>> {
         if self.item.reason != VisitReason::Access || self.item.known.is_none() {
@@ -168,15 +185,19 @@ impl<'r> Visitor<'r> {
     /// Reads and sends; gives the visit back when no output has to hear of it.
     fn read_and_send(mut self) -> Result<Done<'r>> {
         if let Some((update, passed)) = self.kept()? {
+            self.item.admission = None;
             return self.made(update, passed);
         }
         if self.run.was_refilled(self.item.id) {
+            self.item.admission = None;
             let sentence = "what is kept of it cannot be used, and its source cannot be looked at";
             return self.fault(Fault::passing("away", sentence), None);
         }
         if self.may_be_as_known() {
             match self.read_raw(None) {
+                _ if self.interrupted.get() => return Ok(self.put_back()),
                 Ok((observed, raw)) if self.is_as_known(&observed, raw) => {
+                    self.item.admission = None;
                     self.steady = is_steady(&observed);
                     let acl_id = self.acl_id(&observed)?;
                     return self.show_as_known(&observed, acl_id);
@@ -185,7 +206,13 @@ impl<'r> Visitor<'r> {
                 _ => {}
             }
         }
-        match self.read() {
+        let read = self.read();
+        if self.interrupted.get() {
+            return Ok(self.put_back());
+        }
+        // Its place is free before outputs are asked for anything.
+        self.item.admission = None;
+        match read {
             Ok(Read { observed, passed }) => {
                 self.steady = is_steady(&observed);
                 let acl_id = self.acl_id(&observed)?;
@@ -240,13 +267,15 @@ impl<'r> Visitor<'r> {
 
     fn read(&self) -> std::result::Result<Read, Fault> {
         let mut passed = None;
+        self.fetches();
         let observed = self.run.author.repository.fetch(
             &self.run.call,
             &self.item.name,
             &mut |record, acl, content| {
                 let run = self.run;
                 let audience = || run.audiences.of(self.item.container, &run.pipeline.access(acl));
-                passed = Some(run.pipeline.pass(&run.call, &audience, record, content)?);
+                let mut content = self.paced(content);
+                passed = Some(run.pipeline.pass(&run.call, &audience, record, &mut content)?);
                 Ok(())
             },
         )?;
@@ -296,8 +325,9 @@ impl<'r> Visitor<'r> {
         }
         let extract = extracts::of(self.run, update.version, &passed).map(Box::new);
         let partial = passed.arrivals.iter().any(is_partial);
+        let bytes = passed.bytes;
         let Findings { findings, kept, kept_out } = self.findings(passed, access)?;
-        let artifacts = VisitArtifacts { kept: Some(kept), extract, partial };
+        let artifacts = VisitArtifacts { kept: Some(kept), extract, partial, bytes };
         let (changes, decided) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         self.note_kept_out(&changes, &kept_out);
         self.show(update, changes, outcome.unwrap_or(decided), artifacts)

@@ -1,4 +1,4 @@
-//! Every bound with its reason. A queue, batch, page, retry, body or wait that is not here does not exist.
+//! table: every bound with its reason. A queue, batch, page, retry, body or wait that is not here does not exist.
 
 /// Items of one listing page; larger folders come in several pages (design store 1.3: 4,096 rows a transaction).
 pub const PAGE_ITEMS_MAX: usize = 4_096;
@@ -10,6 +10,31 @@ pub const QUIET_MS_MAX: i64 = 2_000;
 pub const READY_MAX: usize = 4_096;
 /// Documents that a worker takes at once.
 pub const CLAIM_MAX: usize = 64;
+/// Bins that a source may name for one document; more are left out.
+pub const BINS_OF_A_DOCUMENT_MAX: usize = 4;
+/// Bytes of the name of a bin; a longer one is cut there.
+pub const BIN_NAME_BYTES_MAX: usize = 255;
+/// Documents that a worker takes at once where a source names bins: their order is decided when they are taken.
+pub const CLAIM_OF_BINS_MAX: usize = 8;
+/// Rules of the throttle of one repository connection.
+pub const THROTTLE_RULES_MAX: usize = 64;
+/// Bytes of a pattern of such a rule.
+pub const THROTTLE_PATTERN_BYTES_MAX: usize = 1_024;
+/// Memory of a pattern that was read, bytes.
+pub const THROTTLE_PATTERN_MEMORY_MAX: usize = 1 << 20;
+/// Fastest rate that a rule can name, bytes a second; counting stays within 64 bits.
+pub const THROTTLE_BYTES_PER_SECOND_MAX: u64 = 1 << 40;
+/// What a throttle of bytes lets through at once, as the time in which it comes, milliseconds: long enough that readers rarely wait for
+/// less than a turn of the clock.
+pub const THROTTLE_BURST_MS: i64 = 100;
+/// Bins of a repository connection that a throttle keeps count of; more wait until one of them is at rest.
+pub const THROTTLE_BINS_MAX: usize = 16_384;
+/// Longest wait of a reader for its throttle before it looks whether everything is to end, milliseconds.
+pub const THROTTLE_LOOK_MS: u64 = 25;
+/// Wait for bytes from which on people are told of it, milliseconds.
+pub const THROTTLE_TOLD_MS: i64 = 1_000;
+/// A job of a better priority whose visitors take nothing for so long holds up no other one, milliseconds: its source may hang.
+pub const PRIORITY_STALL_MS: u64 = 5_000;
 /// Deliveries of one intent (design store 3.3: a synced transaction costs about 0.2 ms, so not fewer than 256).
 pub const DELIVERY_BATCH_MAX: usize = 2_048;
 /// Deliveries from which on a batch does not wait for more.
@@ -64,6 +89,65 @@ pub const LAYERS_MAX: usize = 4_096;
 pub const PARTS_SHOWN_MAX: usize = 1_000;
 /// Runs that are kept per job (design store 2.4).
 pub const RUNS_KEPT: i64 = 1_000;
+/// Milliseconds of a day.
+pub const DAY_MS: i64 = 86_400_000;
+/// Days that the history of a job is kept, unless the program or the job is told otherwise.
+pub const HISTORY_DAYS: u32 = 90;
+/// Days that it can be kept.
+pub const HISTORY_DAYS_MAX: u32 = 3_650;
+/// Documents in the history of one job; the oldest make room. Each takes about 200 bytes.
+pub const HISTORY_ROWS_MAX: i64 = 1_000_000;
+/// Failures and refusals that one run of a job notes in a history that has these alone: its counters count all, and a first run over a tree
+/// of pictures should not write each of them down twice.
+pub const HISTORY_FAILURES_MAX: usize = 10_000;
+/// Rows of a history that are forgotten in one transaction: others that write wait for it, 20 ms at most.
+pub const HISTORY_FORGOTTEN_AT_ONCE: i64 = 1_000;
+/// Characters of the sentence of a document in a history.
+pub const HISTORY_MESSAGE_MAX: usize = 500;
+/// Documents in the history that one report looks at: with about 200 bytes each, they are read within two seconds.
+pub const REPORT_ROWS_MAX: usize = 500_000;
+/// Rows of a report that are made in memory.
+pub const REPORT_GROUPS_MAX: usize = 10_000;
+/// Levels of paths by which a report counts.
+pub const REPORT_LEVELS_MAX: u32 = 16;
+/// How long a time is in which a report looks for most, unless it is told otherwise, milliseconds.
+pub const REPORT_WINDOW_MS: i64 = 300_000;
+/// Characters of the name of a notifier.
+pub const NOTIFIER_NAME_MAX: usize = 64;
+/// Notifiers that a job names, and that a service has.
+pub const NOTIFIERS_MAX: usize = 100;
+/// Attempts to tell somebody of one end of a run; with the waits between them, about six hours.
+pub const NOTICE_ATTEMPTS_MAX: u32 = 12;
+/// First and longest wait before another attempt, milliseconds; each is twice the one before.
+pub const NOTICE_WAIT_MS_MIN: i64 = 15_000;
+/// See [`NOTICE_WAIT_MS_MIN`].
+pub const NOTICE_WAIT_MS_MAX: i64 = 3_600_000;
+/// Notices that are looked at together.
+pub const NOTICES_AT_ONCE: usize = 100;
+/// Notices that are kept, told or not: the oldest make room.
+pub const NOTICES_KEPT: i64 = 10_000;
+/// Bytes of what a program is told.
+pub const NOTICE_BODY_BYTES_MAX: usize = 16 << 10;
+/// Characters of the error of a run, and of a notifier, in a notice.
+pub const NOTICE_ERROR_MAX: usize = 1_000;
+/// Time for one attempt by mail or webhook, milliseconds.
+pub const NOTICE_MS_MAX: u64 = 10_000;
+/// Time for a command that tells, milliseconds.
+pub const NOTICE_COMMAND_MS_MAX: u64 = 30_000;
+/// Time for one attempt however it is made, milliseconds: a server may answer in time again and again, and say nothing.
+pub const NOTICE_WHOLE_MS_MAX: u64 = NOTICE_COMMAND_MS_MAX + 5_000;
+/// Attempts that were given up, and whose threads still wait for somebody: with more, none is made.
+pub const NOTICES_LEFT_MAX: usize = 8;
+/// Time between two looks for the end of an attempt and for the end of the program, milliseconds.
+pub const NOTICE_LOOK_MS: u64 = 50;
+/// Words of a command that tells.
+pub const NOTICE_COMMAND_WORDS_MAX: usize = 64;
+/// People to whom one notifier writes.
+pub const NOTICE_ADDRESSES_MAX: usize = 50;
+/// Bytes of a file that declares notifiers, or holds a secret of one.
+pub const NOTIFIERS_FILE_BYTES_MAX: u64 = 256 << 10;
+/// Time between two looks of a service for history that is too old, milliseconds.
+pub const HISTORY_TIDY_MS: i64 = 3_600_000;
 /// Readers that are kept open (design store 1.6).
 pub const SQLITE_READERS_MAX: usize = 4;
 /// Statements that a connection keeps prepared.

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use ingather_contract::call::{CallContext, Cancel, Clock};
@@ -71,6 +71,11 @@ pub trait Host {
     /// Folders below which callers from elsewhere may name sources and files of outputs: paths without links.
     fn roots(&self) -> &[PathBuf] {
         &[]
+    }
+
+    /// Names of the notifiers that there are; none where nobody knows.
+    fn notifiers(&self) -> Option<Vec<String>> {
+        None
     }
 
     /// What goes on with work after its caller was answered; none in a program that ends with its answer.
@@ -226,6 +231,8 @@ impl Drop for Right {
 
 /// Who asks.
 pub struct Caller<'a> {
+    /// Who they are, for what is kept of what they began: `command line`, `key` and a name, `user` and a number.
+    pub name: &'a str,
     /// What they may do.
     pub roles: &'a [Role],
     /// Who they are to each group of authorities by the word of the program, asked for when needed.
@@ -252,19 +259,25 @@ impl Places<'_> {
         let Places::Below(roots) = self else { return Ok(()) };
         // Of what is not there yet, such as a journal, the folder decides: it is followed to where it is now. A link that leads nowhere is
         // there: what it leads to may come.
-        let found = std::fs::canonicalize(path).or_else(|error| {
+        let found: std::io::Result<PathBuf> = std::fs::canonicalize(path).or_else(|error| {
             if path.symlink_metadata().is_ok() {
                 return Err(error);
             }
             let parent = path.parent().unwrap_or(path);
             Ok(std::fs::canonicalize(parent)?.join(path.file_name().unwrap_or_default()))
         });
-        let found = found.map_err(|error: std::io::Error| {
-            let problem = Problem::of_path(path, &error);
-            if problem.code == Code::Unable { Problem::usage(problem.to_string()) } else { problem }
-        })?;
-        if roots.iter().any(|root| found.starts_with(root)) {
-            return Ok(());
+        let is_below = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+        match found {
+            Ok(found) if is_below(&found) => return Ok(()),
+            // Of what lies elsewhere nobody is told whether it is there.
+            Err(error) if is_below(path) && !path.components().any(|part| part == Component::ParentDir) => {
+                let problem = Problem::of_path(path, &error);
+                return Err(match problem.code {
+                    Code::Unable => Problem::usage(problem.to_string()),
+                    _ => problem,
+                });
+            }
+            _ => {}
         }
         let names: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
         let open = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -341,6 +354,7 @@ impl Context<'_> {
             data: self.host.data().to_owned(),
             host: HostContext { own, threads: self.host.threads() },
             process: self.host.process(),
+            asked_by: String::new(),
         }
     }
 
@@ -463,7 +477,7 @@ pub(crate) mod tests {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
         let context = Context { host: &Program(reader), registry, clock: Arc::new(Still), remote: None };
         let identity = || Ok(Identity::anonymous());
-        ask(&context, &Caller { roles, identity: &identity, places: Places::Any })
+        ask(&context, &Caller { name: "a test", roles, identity: &identity, places: Places::Any })
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 
 use ingather_model::run_counts::{RunCounts, number};
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 /// The verb that goes with so many: "is" or "are".
@@ -34,6 +35,31 @@ pub fn time(millis: i64) -> String {
 /// A time as programs read it (RFC 3339), in UTC.
 pub fn instant(millis: i64) -> String {
     Timestamp::from_millisecond(millis).unwrap_or_default().to_string()
+}
+
+/// A time as people type it: a date, with or without a time of day, of this machine; RFC 3339; or so long ago, such as `7d`. Milliseconds since
+/// 1970 UTC.
+///
+/// # Errors
+/// A sentence with the forms that there are.
+pub fn moment(text: &str, now: i64) -> Result<i64, String> {
+    let text = text.trim();
+    let ago = |unit: char, millis: i64| {
+        let number = text.strip_suffix(unit)?.parse::<u32>().ok()?;
+        now.checked_sub(i64::from(number).checked_mul(millis)?)
+    };
+    let units = [('m', 60_000), ('h', 3_600_000), ('d', 86_400_000)];
+    if let Some(at) = units.into_iter().find_map(|(unit, millis)| ago(unit, millis)) {
+        return Ok(at);
+    }
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Ok(at.as_millisecond());
+    }
+    let of_machine =
+        |at: DateTime| at.to_zoned(TimeZone::system()).ok().map(|at| at.timestamp().as_millisecond());
+    text.parse::<DateTime>().ok().and_then(of_machine).ok_or_else(|| {
+        format!("`{text}` is no time; give one such as `2026-05-01`, `2026-05-01 08:30`, `2026-05-01T08:30:00Z`, or so long ago, such as `90m`, `24h` or `7d`")
+    })
 }
 
 /// What a clock on the wall shows at this time in the zone of this machine, milliseconds from 1970 there.
@@ -101,4 +127,24 @@ pub fn sentence(counts: &RunCounts) -> String {
     };
     let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
     format!("{seen} seen{told}{partial}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_read_as_people_type_it() {
+        let now = 1_767_225_600_000;
+        assert_eq!(moment("2026-01-01T00:00:00Z", 0), Ok(now));
+        assert_eq!(moment("2026-01-01T01:00:00+01:00", 0), Ok(now));
+        assert_eq!(moment(" 90m", now), Ok(now - 90 * 60_000));
+        assert_eq!(moment("24h", now), moment("1d", now));
+        let of_machine = moment("2026-05-01", now).unwrap();
+        assert_eq!(time(of_machine), "2026-05-01 00:00:00");
+        assert_eq!(time(moment("2026-05-01 08:30", now).unwrap()), "2026-05-01 08:30:00");
+        for wrong in ["", "d", "yesterday", "2026-13-01", "-1d", "99999999999d"] {
+            assert!(moment(wrong, now).unwrap_err().contains("`7d`"), "{wrong}");
+        }
+    }
 }

@@ -3,14 +3,22 @@
 use ingather_contract::registry::Registry;
 use ingather_contract::secrets::{self, HIDDEN};
 use ingather_contract::settings::Schema;
+use ingather_engine::THROTTLE;
 use ingather_model::job::{Definition, Role, Stage};
 use serde_json::Value;
 
 /// Settings of a connection without its secrets.
 pub(crate) fn hidden(registry: &Registry, role: Role, kind: &str, settings: Value) -> Value {
     let schema = match role {
-        // A repository has settings for each job alone.
-        Role::Repository => None,
+        // A repository has settings for each job, and rules of how much is read of it, which are no secret.
+        Role::Repository => {
+            let throttle = settings.get(THROTTLE).cloned();
+            let mut hidden = by_schema(None, settings);
+            if let (Some(throttle), Some(fields)) = (throttle, hidden.as_object_mut()) {
+                fields.insert(THROTTLE.to_owned(), throttle);
+            }
+            return hidden;
+        }
         Role::Output => registry.output(kind).map(|kind| kind.schema),
     };
     by_schema(schema, settings)

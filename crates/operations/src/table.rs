@@ -41,6 +41,12 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &api_keys::DELETE,
     &links::LOGIN_LINK,
     &audit::LIST,
+    &jobs::notices::NOTICES,
+    &jobs::history::LIST,
+    &jobs::history::reports::QUEUE,
+    &jobs::history::reports::STATUS,
+    &jobs::history::reports::ACTIVITY,
+    &jobs::history::reports::RESULTS,
     &backup::BACKUP,
     &backup::RESTORE,
 ];
@@ -247,7 +253,15 @@ mod tests {
         }
         let names: Vec<&str> = lists.iter().map(|one| one.name).collect();
         let paged = ["jobs.list", "jobs.runs", "jobs.held", "documents.list", "system.status", "audit.list"];
-        assert_eq!(names, paged);
+        let of_history = [
+            "notices.list",
+            "history.list",
+            "reports.queue",
+            "reports.status",
+            "reports.activity",
+            "reports.results",
+        ];
+        assert_eq!(names, [&paged[..], &of_history].concat());
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl Asking {
         let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::Network { here: false });
         let key = presented(&head.headers)?;
         if key.is_none() && matches!(peer, Peer::Network { .. }) {
-            let sentence = "this needs an API key; send `Authorization: Bearer ing_…`, or ask over the socket of the service";
+            let sentence = "this needs an API key: send `Authorization: Bearer ing_…`, set INGATHER_API_KEY for the command line, or ask over the socket of the service";
             return Err(Problem::new(Code::Unauthenticated, sentence));
         }
         Ok(Asking { key, peer })
@@ -192,6 +192,7 @@ impl Answers {
     pub(crate) async fn ready(&self) -> Response {
         let asked = self.watch(|context| {
             let caller = Caller {
+                name: "readiness",
                 roles: &[Role::Operator],
                 identity: &|| Ok(Identity::anonymous()),
                 places: Places::Below(&[]),

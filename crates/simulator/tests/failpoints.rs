@@ -3,12 +3,14 @@
 //! One fault at a time is planted in the whole process, so that this file has one test that plants and a program of its own.
 
 use std::path::Path;
+use std::time::Duration;
 
 use ingather_model::ids::JobId;
 use ingather_simulator::play::{self, Seeds, wrong_in_orders};
 use ingather_store::failpoints::{ALL, Failpoint, plant};
 use ingather_store::{Durability, Store, queue};
 use ingather_testkit::database::{Database, Kind};
+use ingather_testkit::together::bins;
 use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
 use ingather_testkit::together::{FOUND_BY_GROUP, found_across_groups, older_report};
 
@@ -28,6 +30,26 @@ enum Check {
 
 /// Faults that random worlds meet too seldom, or not in every order of threads.
 const NAMED: &[(Failpoint, Check)] = &[
+    (
+        Failpoint::LastRuleWins,
+        Check::Suite("two rules for one bin", || bins::between_fetches() < Some(1_000)),
+    ),
+    (
+        Failpoint::ThrottleBeginsFull,
+        Check::Suite("the first fetch of a process", || bins::first_fetch_of_a_process() < 60_000),
+    ),
+    (
+        Failpoint::ParkedBinBlocks,
+        Check::Suite("two bins that stand", || !bins::others_go_on(Duration::from_millis(500))),
+    ),
+    (
+        Failpoint::PriorityInverted,
+        Check::Suite("two jobs of other priorities", || bins::read_before_the_better_job(2_000) > 1_000),
+    ),
+    (
+        Failpoint::LateBinGetsCredit,
+        Check::Suite("a bin that is met late", || bins::before_the_late_bin()[0] < 20),
+    ),
     (Failpoint::BlindSpotIgnored, Check::Scenario("changing_folder")),
     (Failpoint::OlderRemovalCarriedOut, Check::Scenario("held_removals")),
     (Failpoint::GuardForgetsPasses, Check::Scenario("passes")),

@@ -28,10 +28,28 @@ CREATE UNIQUE INDEX job_name ON job (name);
 CREATE INDEX job_root ON job (repository, root);
 
 CREATE TABLE run (job BIGINT NOT NULL, number BIGINT NOT NULL, kind TEXT NOT NULL, started_at BIGINT NOT NULL,
-  listed_at BIGINT, ended_at BIGINT, outcome TEXT, guard TEXT, held BYTEA, counts TEXT, error TEXT,
+  listed_at BIGINT, ended_at BIGINT, outcome TEXT, guard TEXT, held BYTEA, counts TEXT, error TEXT, begun_by TEXT,
   PRIMARY KEY (job, number)) /*clustered*/;
+CREATE INDEX run_started ON run (started_at, job, number);
+-- what became of single documents: those that failed or were left out, and all that a run visited where the job asks for it.
+-- outcome: a word of the model; code, message: why, empty where all went well; bytes: read of it
+CREATE TABLE history (job BIGINT NOT NULL, at BIGINT NOT NULL, document BIGINT NOT NULL, outcome TEXT NOT NULL, run BIGINT NOT NULL,
+  code TEXT NOT NULL, name TEXT NOT NULL, message TEXT NOT NULL, bytes BIGINT NOT NULL,
+  PRIMARY KEY (job, at, document, outcome)) /*clustered*/;
+CREATE INDEX history_at ON history (at, job, document, outcome);
+-- from when on the history of a job is whole: of its runs, of failures, of all documents; no row of these: they are not noted
+CREATE TABLE history_from (job BIGINT NOT NULL, kind TEXT NOT NULL CHECK (kind IN ('runs','failures','documents')), at BIGINT NOT NULL,
+  PRIMARY KEY (job, kind)) /*clustered*/;
 CREATE TABLE blind_spot (job BIGINT NOT NULL, run BIGINT NOT NULL, number BIGINT NOT NULL, scope TEXT NOT NULL,
   cause TEXT NOT NULL, message TEXT NOT NULL, PRIMARY KEY (job, run, number)) /*clustered*/;
+-- what notifiers are to be told of ends of runs, one row for each of them. id: a digest of what it is about, so that the same is told once;
+-- body: what is told, as JSON; state waiting: not before due
+CREATE TABLE notice (id TEXT PRIMARY KEY, at BIGINT NOT NULL, job BIGINT NOT NULL, run BIGINT NOT NULL, event TEXT NOT NULL,
+  notifier TEXT NOT NULL, body TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('waiting','sent','failed')), attempts BIGINT NOT NULL,
+  due BIGINT NOT NULL, error TEXT) /*clustered*/;
+CREATE INDEX notice_at ON notice (at, id);
+CREATE INDEX notice_due ON notice (due, id) WHERE state = 'waiting';
+CREATE INDEX notice_untold ON notice (job, at) WHERE state <> 'sent';
 -- documents that passes of a continuous job have removed, by the minute: what its delete guard counts together
 CREATE TABLE removed (job BIGINT NOT NULL, minute BIGINT NOT NULL, documents BIGINT NOT NULL, PRIMARY KEY (job, minute)) /*clustered*/;
 -- bitmap of ids that pages of a run listed; what a run listed is their union

@@ -159,6 +159,13 @@ fn insert(
     })
 }
 
+/// Gives a connection other settings.
+pub fn declare(sql: &mut Sql<'_>, id: ConnectionId, settings: &serde_json::Value, now: i64) -> Result<()> {
+    let values = [Value::Int(id.0), Value::Text(&settings.to_string()), Value::Int(now)];
+    sql.execute(&queries::CONNECTION_DECLARE, &values)?;
+    Ok(())
+}
+
 /// Notes where an output stands, in the transaction that confirms what its commit holds.
 pub fn record_generation(
     sql: &mut Sql<'_>,

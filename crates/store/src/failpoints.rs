@@ -7,6 +7,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the sentences of ALL say what each of them does")]
 pub enum Failpoint {
+    LastRuleWins,
+    ThrottleBeginsFull,
+    ParkedBinBlocks,
+    LateBinGetsCredit,
+    PriorityInverted,
     DeleteBeforeConfirm,
     MissingEpochCheck,
     IntentAfterSend,
@@ -94,6 +99,11 @@ pub enum Failpoint {
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
 #[rustfmt::skip]
 pub const ALL: &[(Failpoint, &str)] = &[
+    (Failpoint::LastRuleWins, "of several rules of a throttle the last one holds, and not the strictest"),
+    (Failpoint::ThrottleBeginsFull, "a process that begins takes nothing for used of what a throttle allows"),
+    (Failpoint::ParkedBinBlocks, "a document whose bin waits for its throttle holds up those of other bins"),
+    (Failpoint::LateBinGetsCredit, "a bin that is met late is ahead of those that were there before"),
+    (Failpoint::PriorityInverted, "the job with the larger number of its priority goes first"),
     (Failpoint::DeleteBeforeConfirm, "a removal counts as done although the output did not confirm it"),
     (Failpoint::MissingEpochCheck, "a process whose lease was taken over goes on writing"),
     (Failpoint::IntentAfterSend, "an intent is committed after its batch was sent"),

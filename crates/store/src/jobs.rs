@@ -1,6 +1,7 @@
 //! Jobs: definitions and the moves between their states (`model::lifecycle`).
 
 use ingather_model::ids::{ConnectionId, JobId};
+use ingather_model::job::history::HistoryKind;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::RunOutcome;
@@ -10,6 +11,7 @@ use crate::db::{Row, Sql, Value};
 use crate::documents::take_ids;
 use crate::error::{Result, StoreError};
 use crate::queries;
+use crate::runs::history;
 
 /// A job as stored.
 #[derive(Clone, Debug)]
@@ -215,6 +217,9 @@ pub fn add(
         Value::Int(now),
     ];
     sql.execute(&queries::JOB_ADD, &values)?;
+    for kind in [HistoryKind::Runs, HistoryKind::Failures] {
+        history::know_from(sql, JobId(id), kind, now)?;
+    }
     Ok(JobId(id))
 }
 
@@ -309,6 +314,7 @@ pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
     for statement in [
         &queries::RUN_REMOVE,
         &queries::TALLY_REMOVE,
+        &queries::HISTORY_FROM_REMOVE,
         &queries::CONTAINER_PENDING_LEAVE,
         &queries::CONTAINER_PENDING_REMOVE,
         &queries::JOB_FORGET,

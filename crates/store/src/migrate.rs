@@ -21,6 +21,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (11, "callers", include_str!("../migrations/0011_callers.sql")),
     (12, "restart", include_str!("../migrations/0012_restart.sql")),
     (13, "removed", include_str!("../migrations/0013_removed.sql")),
+    (14, "history", include_str!("../migrations/0014_history.sql")),
 ];
 
 /// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times

@@ -28,7 +28,7 @@ use crate::crash::power::{Copy, Power};
 use crate::database::{Database, Kind};
 use crate::memory_kinds::{COMMITTING, MEMORY, PLAIN, TOLD};
 use crate::memory_output::{self, Entry, Shelf};
-use crate::script_repository::{self, REPOSITORY, Source};
+use crate::script_repository::{self, REPOSITORY, REPOSITORY_OF_BINS, Source};
 use crate::script_transform::TRANSFORM;
 use crate::watch::watched;
 
@@ -38,7 +38,7 @@ const STANDING: &[&str] =
 
 /// Everything that worlds are made of.
 pub static REGISTRY: Registry = Registry {
-    repositories: &[&REPOSITORY],
+    repositories: &[&REPOSITORY, &REPOSITORY_OF_BINS],
     transforms: &[&TRANSFORM],
     outputs: &[&MEMORY, &COMMITTING, &PLAIN, &TOLD],
     authorities: &[],
@@ -152,6 +152,7 @@ impl World {
         lease.note_extended(now);
         #[cfg(feature = "crash-points")]
         let store = store.with_crash_hook(self.hook());
+        let is_third = self.processes.is_multiple_of(3);
         self.engine = Some(Engine {
             reader: store.reader().clone(),
             writer: Some((store, lease)),
@@ -161,10 +162,8 @@ impl World {
             data: self.database.folder.path().to_owned(),
             host: HostContext { own: Vec::new(), threads: self.threads },
             // Each third process reads nearly every container when it is met.
-            process: Arc::new(match self.processes.is_multiple_of(3) {
-                true => Process::keeping(2),
-                false => Process::default(),
-            }),
+            process: Arc::new(if is_third { Process::keeping(2) } else { Process::default() }),
+            asked_by: "world".to_owned(),
         });
         died
     }

@@ -25,7 +25,7 @@ use serde::Deserialize;
 pub(crate) const REPOSITORY: RepositoryKind = RepositoryKind {
     name: "__name__",
     about: "Documents that stand in a file of JSON.",
-    capabilities: RepositoryCapabilities { list: true, access: false, unique_uris: true, looks: false },
+    capabilities: RepositoryCapabilities { list: true, access: false, unique_uris: true, looks: false, bins: false },
     source_schema: settings::schema_of::<Source>,
     open,
 };

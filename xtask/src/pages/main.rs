@@ -11,6 +11,7 @@ type Page = (&'static str, fn() -> String);
 /// of the model are reached as `ingather_model`.
 const PAGES: &[Page] = &[
     ("docs/generated/connectors.md", connectors::overview),
+    ("docs/generated/declaration.md", declaration),
     ("docs/generated/doctor.md", doctor),
     ("docs/generated/lifecycle.md", ingather_model::lifecycle::markdown),
     ("docs/generated/operations.md", ingather_operations::table::markdown),
@@ -28,6 +29,18 @@ fn doctor() -> String {
          about outputs, jobs and the machine is in [Troubleshooting](../manual/troubleshooting.md).\n\n\
          | Check | Number | What it says | What to do |\n|---|---|---|---|\n{}",
         rows.collect::<String>()
+    )
+}
+
+/// What a declaration may say, from the types that read one.
+fn declaration() -> String {
+    let schema = ingather_operations::declaration::schema();
+    format!(
+        "# What a declaration says\n\n\
+         `ingather apply -f FILE` reads it, `ingather export` writes it; [Operating](../manual/operating.md) has an example. A text that begins \
+         with `*`, `&`, `!`, `%` or `@` needs quotes in YAML. What a `source` and a stage may say has the page of \
+         [its connector](connectors.md).\n\n{}",
+        settings::table(&schema)
     )
 }
 

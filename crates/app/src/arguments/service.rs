@@ -48,6 +48,13 @@ pub(crate) struct Serve {
     /// all programs of a user, too (fs.inotify.max_user_watches)
     #[arg(long, value_name = "N", default_value_t = limits::WATCH_FOLDERS_MAX)]
     pub(crate) watched_folders_max: usize,
+    /// Days that the history of jobs is kept that do not say it themselves
+    #[arg(long, value_name = "N", default_value_t = limits::HISTORY_DAYS, allow_hyphen_values = true, value_parser = values::from_one::<3_650>)]
+    pub(crate) history_days: u32,
+    /// A file (YAML, or JSON) that declares who is told of ends of runs, and how: by mail, webhook or command; see docs/manual/notifiers.md.
+    /// Only its owner may be able to write to it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) notifiers: Option<PathBuf>,
     /// Searches of each caller in each second, where a key is a caller; four times as many at once after a rest
     #[arg(long, value_name = "N", default_value_t = limits::SEARCHES_PER_SECOND, value_parser = values::from_one::<100_000>)]
     pub(crate) searches_per_second: u32,

@@ -109,6 +109,20 @@ pub(crate) struct JobSettings {
     /// Keep what is read out of each document: an output that is filled anew then does not need the source
     #[arg(long, value_name = "extracted|nothing")]
     pub(crate) keep: Option<KeepWord>,
+    /// Which of several jobs that run in one program is read first: from 1, the first, to 10; 5 where nobody says
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=10))]
+    pub(crate) priority: Option<u8>,
+    /// Which single documents the history of the job has: those that failed or were left out [default], or every one that a run visits or
+    /// removes, which reports of activity need
+    #[arg(long, value_name = "failures|documents")]
+    pub(crate) history: Option<HistoryWord>,
+    /// Days that the history of the job is kept; 0: as long as the program keeps it [default: 90, or what `ingather serve` was told]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::up_to::<3_650>)]
+    pub(crate) history_days: Option<u32>,
+    /// Who is told of ends of its runs, by a service: a notifier of `ingather serve --notifiers`, and of what, such as ops:failed,held; of
+    /// failed, held, interrupted, stopped, finished. May be given several times; none takes it back [default of what: failed,held,interrupted]
+    #[arg(long, value_name = "NAME[:WORDS]")]
+    pub(crate) notify: Vec<String>,
     /// When `ingather serve` runs the job by itself; nothing else heeds it. A line of cron such as '0 2 * * mon-fri', of the time zone of
     /// this machine unless it begins with TZ=; 'every 15m'; 'continuous'; rules for windows in JSON, see docs/manual/schedules.md; or none
     #[arg(long, value_name = "TEXT")]
@@ -160,6 +174,15 @@ pub(crate) enum KeepWord {
     Extracted,
     /// Nothing; what was kept is forgotten.
     Nothing,
+}
+
+/// Which single documents a history has.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HistoryWord {
+    /// Those that failed or were left out.
+    Failures,
+    /// Every document that a run visits or removes.
+    Documents,
 }
 
 /// What tells of content that changed.

@@ -41,7 +41,8 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
         )));
     }
     let stop = Stop::default();
-    let running = Running::begin(global, stop.clone(), roots(&serve.roots)?)?;
+    let notifiers = crate::chores::notifiers(serve.notifiers.as_deref())?;
+    let running = Running::begin(global, stop.clone(), roots(&serve.roots)?, notifiers)?;
     let network = TcpListener::bind(serve.listen).map_err(|error| {
         Failure::unable(format!(
             "cannot listen on {}: {}; choose another address with --listen",
@@ -71,6 +72,8 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     if let Some(every) = systemd::alive_every() {
         front = front.with_sign_of_life(every, || systemd::tell(systemd::ALIVE));
     }
+    running.keep_history(serve.history_days);
+    running.do_chores(serve.history_days)?;
     running.heed_schedules(serve.watched_folders_max)?;
     let Socket { path, listener } = socket;
     let made = identity(&path);

@@ -87,7 +87,7 @@ fn request(program: &Program<'_>, source: &Path, sync: &mut Sync) -> Result<Sync
         advise: !program.global.quiet,
         ..definition(source, &mut sync.job)?
     };
-    Ok(match all::named(program, source, &request.root)? {
+    Ok(match all::named(program, source, &request.root, sync.dry_run)? {
         Some(job) => SyncSource { root: job.root, name: Some(job.job), ..request },
         None => request,
     })
@@ -124,6 +124,17 @@ pub(super) fn definition(source: &Path, job: &mut JobSettings) -> Result<SyncSou
             arguments::KeepWord::Extracted => jobs::KeepWord::Extracted,
             arguments::KeepWord::Nothing => jobs::KeepWord::Nothing,
         }),
+        priority: job.priority,
+        history: job.history.map(|word| match word {
+            arguments::HistoryWord::Failures => jobs::HistoryWord::Failures,
+            arguments::HistoryWord::Documents => jobs::HistoryWord::Documents,
+        }),
+        history_days: job.history_days,
+        notify: match &job.notify[..] {
+            [] => None,
+            [none] if none == "none" => Some(Vec::new()),
+            names => Some(names.to_vec()),
+        },
         schedule: job.schedule.clone().map(Value::String),
         update: job.update,
         guard_off: job.delete_guard.is_some(),

@@ -3,14 +3,20 @@
 use std::os::unix::fs::PermissionsExt;
 
 use ingather_model::job::RunKind;
+use ingather_model::job::history::HistoryOf;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::db::Value as Parameter;
 use ingather_store::deliveries::Answered;
-use ingather_store::{Durability, Store, Target, queries};
+use ingather_store::{Durability, Store, Target, queries, runs};
 use serde_json::Value;
 
 use crate::files;
 use crate::sandbox::{Kept, Sandbox};
+
+/// A run that begins at a time.
+fn begin(number: i64, at: i64) -> runs::Begin<'static> {
+    runs::Begin { number, kind: RunKind::Full, at, by: "", notes: HistoryOf::Failures }
+}
 
 fn synced(kept: Kept) -> Sandbox {
     let sandbox = Sandbox::new(kept);
@@ -126,8 +132,8 @@ fn the_surroundings_are_looked_at_and_say_what_to_do() {
     store(&sandbox)
         .write(Durability::Synced, |sql| {
             let job = ingather_store::jobs::list(sql)?[0].id;
-            ingather_store::runs::open(sql, job, 9, RunKind::Full, later)?;
-            ingather_store::runs::end(sql, job, 9, later, RunOutcome::Done, "{}", None)
+            runs::open(sql, job, begin(9, later))?;
+            runs::end(sql, job, 9, later, RunOutcome::Done, "{}", None)
         })
         .unwrap();
     one("clock", &["the clock says", "set the clock right"], &[]);
@@ -195,9 +201,7 @@ fn a_run_that_failed_is_told_with_the_last_one_that_ended_well() {
     let job = store.reader().read(ingather_store::jobs::list).unwrap().remove(0);
     let number =
         store.write(Durability::Synced, |sql| ingather_store::jobs::begin(sql, job.id)).unwrap().unwrap();
-    store
-        .write(Durability::Synced, |sql| ingather_store::runs::open(sql, job.id, number, RunKind::Full, 5))
-        .unwrap();
+    store.write(Durability::Synced, |sql| runs::open(sql, job.id, begin(number, 5))).unwrap();
     drop(store);
     let told = found(&sandbox, &[], 1);
     assert_eq!((told.len(), &told[0]["check"]), (1, &"last_run".into()), "{told:?}");

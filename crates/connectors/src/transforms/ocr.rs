@@ -54,6 +54,7 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
 struct Settings {
     /// The program: a name, or a path below `/usr`, `/bin` or `/opt`.
     #[garde(length(bytes, min = 1, max = 4_096))]
+    #[schemars(extend("x-of-the-machine" = true))]
     program: String,
     /// Languages whose words are expected, as the program names them (`tesseract --list-langs`).
     #[garde(length(min = 1, max = 16), inner(custom(language)))]

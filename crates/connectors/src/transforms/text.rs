@@ -69,9 +69,11 @@ pub(crate) struct TextSettings {
     /// A file with a password in each line, tried after those before: a whole path, and nobody but its owner may read it. Only the
     /// path is kept with the job; the file is read when a run begins.
     #[garde(inner(length(bytes, min = 1, max = 4_096)))]
+    #[schemars(extend("x-of-the-machine" = true))]
     password_file: Option<String>,
     /// A variable of the environment with a password in each line, tried last. Only its name is kept with the job.
     #[garde(inner(length(bytes, min = 1, max = 1_024)))]
+    #[schemars(extend("x-of-the-machine" = true))]
     password_variable: Option<String>,
 }
 

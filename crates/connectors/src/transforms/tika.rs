@@ -45,10 +45,12 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Transform>, Fault> {
 struct Settings {
     /// Address of the server, with `http`.
     #[garde(length(bytes, min = 1, max = 2_048))]
+    #[schemars(extend("x-of-the-machine" = true))]
     url: String,
     /// The server may be on a private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7): what documents say
     /// crosses that network as it is.
     #[garde(skip)]
+    #[schemars(extend("x-of-the-machine" = true))]
     private_network: bool,
     /// Longest wait for a connection, milliseconds.
     #[garde(range(min = 10, max = 60_000))]

@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use ingather_model::ids::{ConnectionId, Digest, JobId};
+use ingather_model::job::history::HistoryOutcome;
 use ingather_model::merge::Known;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
+use ingather_store::runs::history::{self, Noted};
 use ingather_store::turns::{Monitor, lock};
 use ingather_store::{Sql, StoreError, documents};
 
@@ -54,14 +56,21 @@ struct State {
 pub(crate) struct RemovalTicket {
     pub(crate) author: Arc<Author>,
     progress: Arc<Progress>,
+    /// The run in whose name they are noted in the history of the job, where that has every document.
+    pub(crate) noted_by: Option<i64>,
     state: Monitor<State>,
     /// Held by the sender that settles some of them.
     settles: Mutex<()>,
 }
 
 impl RemovalTicket {
-    pub(crate) fn new(author: Arc<Author>, progress: Arc<Progress>) -> Arc<RemovalTicket> {
-        Arc::new(RemovalTicket { author, progress, state: Monitor::default(), settles: Mutex::default() })
+    pub(crate) fn new(
+        author: Arc<Author>,
+        progress: Arc<Progress>,
+        noted_by: Option<i64>,
+    ) -> Arc<RemovalTicket> {
+        let (state, settles) = (Monitor::default(), Mutex::default());
+        Arc::new(RemovalTicket { author, progress, noted_by, state, settles })
     }
 
     /// One more document is handed over, with so many changes.
@@ -208,9 +217,18 @@ impl Alone<'_> {
     /// Writes what follows from the last answers: nothing is known any more of what no output holds.
     pub(crate) fn write(&self, sql: &mut Sql<'_>, now: i64) -> std::result::Result<(), StoreError> {
         let mut gone: BTreeMap<(JobId, Option<Digest>), Vec<i64>> = BTreeMap::new();
+        let mut noted: BTreeMap<(JobId, i64), Vec<Noted<'_>>> = BTreeMap::new();
         for removal in self.last.iter().filter(|removal| removal.is_gone()) {
             let left = removal.left.map(|left| left.settings);
-            gone.entry((removal.ticket.author.job, left)).or_default().push(removal.document);
+            let job = removal.ticket.author.job;
+            gone.entry((job, left)).or_default().push(removal.document);
+            if let (Some(run), None) = (removal.ticket.noted_by, left) {
+                let row = Noted::of(removal.document, &removal.name, HistoryOutcome::Removed);
+                noted.entry((job, run)).or_default().push(row);
+            }
+        }
+        for ((job, run), rows) in noted {
+            history::note(sql, job, run, now, &rows)?;
         }
         for ((job, left), documents) in gone {
             let Some(settings) = left else {

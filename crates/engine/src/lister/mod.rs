@@ -235,6 +235,8 @@ impl<'r> Lister<'r> {
             noted: Noted::default(),
             is_listed: true,
             claim: None,
+            admission: None,
+            begun: None,
         }));
         Ok(())
     }
@@ -337,6 +339,8 @@ impl<'r> Lister<'r> {
                 noted,
                 is_listed: true,
                 claim: None,
+                admission: None,
+                begun: None,
             });
         }
     }

@@ -4,17 +4,21 @@
 pub(crate) mod lease_keeper;
 mod resend;
 mod steering;
+pub(crate) mod throttles;
 pub(crate) mod under_way;
 pub(crate) mod visitors;
 pub(crate) mod watches;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ingather_contract::call::Cancel;
-use ingather_model::ids::JobId;
+use ingather_model::ids::{ConnectionId, JobId};
+use ingather_model::job::notify::Notify;
 
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
+use self::throttles::{Rules, Throttles};
 pub use self::under_way::{Aborted, Glance, Met};
 use self::under_way::{UnderWay, Work};
 use self::visitors::Visitors;
@@ -24,6 +28,7 @@ use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Result};
 use ingather_model::limits;
 use ingather_store::jobs::Job;
+use ingather_store::turns::lock;
 
 /// A run is about to begin; see [`Process::announce`].
 pub struct Announced {
@@ -54,9 +59,14 @@ pub struct Process {
     pub(crate) containers: ContainerPool,
     pub(crate) under_way: Arc<UnderWay>,
     pub(crate) visitors: Arc<Visitors>,
+    pub(crate) throttles: Arc<Throttles>,
     lease: LeaseKeeper,
     /// Continuous jobs that are not watched, and why.
     unwatched: Mutex<BTreeMap<JobId, String>>,
+    /// Days that the history of a job is kept which says nothing of that.
+    history_days: AtomicU32,
+    /// Who is told of ends of runs of all jobs.
+    notifies: Mutex<Arc<[Notify]>>,
 }
 
 impl Default for Process {
@@ -73,9 +83,30 @@ impl Process {
             containers: ContainerPool::new(containers),
             under_way: Arc::default(),
             visitors: Arc::default(),
+            throttles: Arc::default(),
             lease: LeaseKeeper::default(),
             unwatched: Mutex::default(),
+            history_days: AtomicU32::new(limits::HISTORY_DAYS),
+            notifies: Mutex::new(Arc::from([])),
         }
+    }
+
+    /// Keeps the history of jobs that say nothing of that for so many days from now on.
+    pub fn keep_history(&self, days: u32) {
+        self.history_days.store(days, Ordering::Relaxed);
+    }
+
+    /// Has these told of ends of runs of all jobs from now on.
+    pub fn notify_of_all(&self, notifies: Vec<Notify>) {
+        *lock(&self.notifies) = notifies.into();
+    }
+
+    pub(crate) fn notifies(&self) -> Arc<[Notify]> {
+        lock(&self.notifies).clone()
+    }
+
+    pub(crate) fn history_days(&self) -> u32 {
+        self.history_days.load(Ordering::Relaxed)
     }
 
     /// Announces a run of a job that is about to begin: [`Process::stop`] stops it from now on, and nobody else announces one, until the
@@ -107,6 +138,11 @@ impl Process {
     /// Whether anything that writes is announced or under way for a job.
     pub fn works_on(&self, job: JobId) -> bool {
         self.under_way.works_on(job)
+    }
+
+    /// The rules of a repository connection from now on, for what is under way as well; `now`: by [`ingather_contract::call::Clock::steady`].
+    pub fn throttle(&self, connection: ConnectionId, rules: Rules, now: i64) {
+        self.throttles.set(connection, rules, now);
     }
 
     /// The name of each output that is open, and how many changes wait for it.

@@ -40,8 +40,13 @@ impl Engine {
             // While this is announced, no run begins.
             let Ok(_announced) = self.process.announce(job, &self.cancel) else {
                 // No other one is wanted any more, either; before the stop, for whoever ends by it looks there.
-                self.write_fact(&writer, |sql| jobs::ask_restart(sql, job.id, None))?;
+                if job.restart.is_some() {
+                    self.write_fact(&writer, |sql| jobs::ask_restart(sql, job.id, None))?;
+                }
                 if self.stop(job.id) {
+                    // After it: a store that takes its time keeps nothing from stopping. Should the process die before all is put
+                    // down, the run goes on no more.
+                    self.write_fact(&writer, |sql| jobs::stop(sql, job.id, job.run))?;
                     return Ok(Aborted::Stopping);
                 }
                 continue;

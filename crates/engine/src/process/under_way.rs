@@ -25,6 +25,8 @@ struct State {
     cancel: Cancel,
     /// Somebody has asked for the stop of this work, and not of everything; a run that was announced shares it.
     stopped: Arc<AtomicBool>,
+    /// Its run is on record, or was; a run that was announced shares it, which is still there for a moment when the run has ended.
+    begun: Arc<AtomicBool>,
     failure: Mutex<Option<EngineError>>,
     pause: Mutex<Pause>,
 }
@@ -54,6 +56,10 @@ enum Kind {
 pub struct Glance {
     /// Something that writes is announced or under way.
     pub works: bool,
+    /// A run is about to begin, and is not on record yet.
+    pub begins: bool,
+    /// What it needs is being opened.
+    pub prepares: bool,
     /// The window of the schedule that its run heeds is closed.
     pub window_closed: bool,
     /// Its listing goes on.
@@ -62,6 +68,9 @@ pub struct Glance {
     pub busy: bool,
     /// It was asked to stop.
     pub stops: bool,
+    /// All that it has waits for the throttle of its connection until this time, milliseconds since 1970 UTC; [`i64::MAX`]: until other
+    /// documents are read, or its rules change.
+    pub throttled: Option<i64>,
 }
 
 /// What a restart has found.
@@ -95,9 +104,12 @@ pub(crate) struct Work {
 }
 
 impl State {
+    /// Not while the list is locked, where it has a run: the last use of that may end here.
     fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         self.cancel.cancel();
+        let run = lock(&self.pause).run.upgrade();
+        run.iter().for_each(|run| run.stop());
     }
 
     /// Whether this is in the way of something that writes for the same job: a run that was announced is, but for itself.
@@ -123,6 +135,7 @@ impl UnderWay {
             kind: Kind::Announced,
             cancel: whole.part(),
             stopped: Arc::default(),
+            begun: Arc::default(),
             failure: Mutex::default(),
             pause: Mutex::default(),
         };
@@ -150,8 +163,9 @@ impl UnderWay {
         let announced = announced.filter(|_| kind == Kind::Writes);
         let cancel = announced.map_or(whole, |other| &other.cancel).part();
         let stopped = announced.map(|other| other.stopped.clone()).unwrap_or_default();
+        let begun = announced.map(|other| other.begun.clone()).unwrap_or_default();
         let (failure, pause) = (Mutex::default(), Mutex::default());
-        let state = Arc::new(State { job: job.id, doing, kind, cancel, stopped, failure, pause });
+        let state = Arc::new(State { job: job.id, doing, kind, cancel, stopped, begun, failure, pause });
         works.push(state.clone());
         drop(works);
         Ok(Work { under_way: this.clone(), state, _lease: lease })
@@ -159,19 +173,20 @@ impl UnderWay {
 
     /// Asks all work on a job to stop, and nothing else; false when there is none.
     pub(crate) fn stop(&self, job: JobId) -> bool {
-        let works = lock(&self.works);
-        let of_job = works.iter().filter(|work| work.job == job);
-        of_job.inspect(|work| work.stop()).count() > 0
+        let works: Vec<Arc<State>> =
+            lock(&self.works).iter().filter(|work| work.job == job).cloned().collect();
+        works.iter().inspect(|work| work.stop()).count() > 0
     }
 
     /// Asks a run that is just about to begin to stop; false where there is none.
     pub(crate) fn stop_beginning(&self, job: JobId) -> bool {
         let works = lock(&self.works);
         let writes = || works.iter().filter(|work| work.job == job && work.kind != Kind::Reads);
-        let is_begun = |work: &Arc<State>| work.doing != "run" || lock(&work.pause).run.strong_count() > 0;
+        let is_begun = |work: &Arc<State>| work.doing != "run" || work.begun.load(Ordering::Relaxed);
         if writes().any(is_begun) {
             return false;
         }
+        // None of them has a run whose last use could end here.
         writes().inspect(|work| work.stop()).count() > 0
     }
 
@@ -185,7 +200,7 @@ impl UnderWay {
         if let Some(other) = writes().find(|work| work.doing != "run") {
             return Err(refused(other.doing, job));
         }
-        let is_begun = |work: &Arc<State>| lock(&work.pause).run.strong_count() > 0;
+        let is_begun = |work: &Arc<State>| work.begun.load(Ordering::Relaxed);
         Ok(match writes().next() {
             None => Met::Nothing,
             Some(_) if writes().any(is_begun) => Met::Run,
@@ -232,10 +247,14 @@ impl UnderWay {
                 let pause = lock(&work.pause);
                 (pause.closed, pause.run.upgrade())
             };
+            let begins = work.doing == "run" && !work.begun.load(Ordering::Relaxed);
+            glance.begins |= begins;
+            glance.prepares |= begins && work.kind == Kind::Writes;
             glance.window_closed |= closed;
             glance.stops |= work.cancel.cancelled();
             glance.lists |= run.as_ref().is_some_and(|run| run.dispatcher.lists());
             glance.busy |= run.as_ref().is_some_and(|run| run.dispatcher.is_busy());
+            glance.throttled = glance.throttled.or(run.and_then(|run| run.dispatcher.waits_until()));
         }
         glance
     }
@@ -275,6 +294,7 @@ impl Work {
     pub(crate) fn pauses(&self, run: &Arc<Run>) {
         let mut pause = lock(&self.state.pause);
         pause.run = Arc::downgrade(run);
+        self.state.begun.store(true, Ordering::Relaxed);
         pause.tell();
     }
 

@@ -1,46 +1,137 @@
-//! How many threads of a process visit at once, whatever the number of its runs.
+//! How many threads of a process visit at once, whatever the number of its runs, and whose are first.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
+use ingather_model::job::Priority;
+use ingather_model::limits;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::turns::Monitor;
 
 /// The threads that visit. One of each run may always: no run waits for the source or the outputs of another one. All others share so many
 /// permits as the process has threads beside one, so that a run that is alone has all of them, and ten runs have not ten times as many.
+///
+/// Where runs differ by their priority, nobody takes documents while a better one has some that it could take; unless it takes none for
+/// [`limits::PRIORITY_STALL_MS`], for its source may hang.
 #[derive(Default)]
 pub(crate) struct Visitors {
-    busy: Monitor<usize>,
+    shared: Monitor<Shared>,
+    /// Whether runs differ by their priority: nothing is compared while they do not.
+    differ: AtomicBool,
+}
+
+#[derive(Default)]
+struct Shared {
+    busy: usize,
+    runs: Vec<Weak<Rank>>,
+}
+
+/// The rank of a run among those of its process.
+pub(crate) struct Rank {
+    priority: Priority,
+    /// It has documents that it could take.
+    wants: AtomicBool,
+    /// Claims that it has taken and handed over.
+    moves: AtomicU64,
+}
+
+impl Rank {
+    /// Whether it has documents that it could take; true when it had and has not.
+    pub(crate) fn wants(&self, wants: bool) -> bool {
+        self.wants.swap(wants, Ordering::Relaxed) && !wants
+    }
+
+    /// It goes on.
+    pub(crate) fn moves(&self) {
+        self.moves.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_before(&self, other: &Rank) -> bool {
+        match failpoint(Failpoint::PriorityInverted) {
+            true => self.priority > other.priority,
+            false => self.priority < other.priority,
+        }
+    }
+}
+
+impl Shared {
+    /// How far those have come that go before this one and could go on; none where there are none.
+    fn ahead_of(&self, rank: &Rank) -> Option<u64> {
+        let before = self.runs.iter().filter_map(Weak::upgrade);
+        let before = before.filter(|run| run.wants.load(Ordering::Relaxed) && run.is_before(rank));
+        before.map(|run| run.moves.load(Ordering::Relaxed)).reduce(u64::wrapping_add)
+    }
 }
 
 /// The right to visit; given back when it is dropped, and while [`Permit::rest`] waits.
 pub(crate) struct Permit {
     visitors: Arc<Visitors>,
+    rank: Arc<Rank>,
     /// How many may share; none for the one of a run that needs no permit.
     most: Option<usize>,
     has: bool,
 }
 
 impl Visitors {
+    /// A run of this priority is there, as long as the answer lives.
+    pub(crate) fn enter(&self, priority: Priority) -> Arc<Rank> {
+        let rank = Arc::new(Rank { priority, wants: AtomicBool::new(false), moves: AtomicU64::new(0) });
+        let mut shared = self.shared.lock();
+        shared.runs.retain(|run| run.strong_count() > 0);
+        shared.runs.push(Arc::downgrade(&rank));
+        let differ = shared.runs.iter().filter_map(Weak::upgrade).any(|run| run.priority != priority);
+        // Set back only when another run comes: until then a look at the list is all that it costs.
+        self.differ.store(differ, Ordering::Relaxed);
+        rank
+    }
+
     /// Whoever waits for a permit looks whether it is still wanted.
     pub(crate) fn notify(&self) {
         // Whoever is about to wait has looked before this, or sees what has changed.
-        drop(self.busy.lock());
-        self.busy.notify();
+        drop(self.shared.lock());
+        self.shared.notify();
     }
 }
 
 impl Permit {
-    /// A permit that is not taken yet, one of `most`.
-    pub(crate) fn new(visitors: &Arc<Visitors>, most: Option<usize>) -> Permit {
-        Permit { visitors: visitors.clone(), most, has: false }
+    /// A permit of a run that is not taken yet, one of `most`.
+    pub(crate) fn new(visitors: &Arc<Visitors>, rank: &Arc<Rank>, most: Option<usize>) -> Permit {
+        Permit { visitors: visitors.clone(), rank: rank.clone(), most, has: false }
     }
 
-    /// Waits for it, unless `is_over` says that it is not wanted any more.
+    /// Waits for it, and for those who go before, unless `is_over` says that it is not wanted any more.
     pub(crate) fn take(&mut self, is_over: impl Fn() -> bool) {
-        let Some(most) = self.most.filter(|_| !self.has) else { return };
-        let busy = &self.visitors.busy;
-        let mut busy = busy.wait_while(busy.lock(), |busy| *busy >= most && !is_over());
-        if *busy < most {
-            *busy += 1;
+        let most = self.most.filter(|_| !self.has);
+        if most.is_none() && !self.visitors.differ.load(Ordering::Relaxed) {
+            return;
+        }
+        let shared = &self.visitors.shared;
+        let full = |shared: &Shared| most.is_some_and(|most| shared.busy >= most);
+        let mut state = shared.lock();
+        // How far those before it had come when they had not moved for long.
+        let mut stands = None;
+        while !is_over() {
+            let ahead = state.ahead_of(&self.rank);
+            let waits = ahead.filter(|ahead| stands != Some(*ahead));
+            if let Some(moves) = waits {
+                let longest = Duration::from_millis(limits::PRIORITY_STALL_MS);
+                let as_before = |state: &mut Shared| !is_over() && state.ahead_of(&self.rank) == Some(moves);
+                let over;
+                (state, over) = shared.wait_at_most(state, longest, as_before);
+                stands = over.then_some(moves);
+            } else if full(&state) {
+                state = shared.wait_while(state, |state| {
+                    full(state) && !is_over() && state.ahead_of(&self.rank) == ahead
+                });
+            } else {
+                break;
+            }
+        }
+        if let Some(most) = most
+            && state.busy < most
+        {
+            state.busy += 1;
             self.has = true;
         }
     }
@@ -48,8 +139,8 @@ impl Permit {
     /// Gives it back.
     pub(crate) fn give_back(&mut self) {
         if std::mem::take(&mut self.has) {
-            *self.visitors.busy.lock() -= 1;
-            self.visitors.busy.notify();
+            self.visitors.shared.lock().busy -= 1;
+            self.visitors.shared.notify();
         }
     }
 }
@@ -69,12 +160,13 @@ mod tests {
     #[test]
     fn so_many_have_a_permit_at_once_as_there_are_and_one_of_each_run_needs_none() {
         let visitors = Arc::new(Visitors::default());
+        let run = visitors.enter(Priority::default());
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..200 {
-                        let mut permit = Permit::new(&visitors, Some(3));
+                        let mut permit = Permit::new(&visitors, &run, Some(3));
                         permit.take(|| false);
                         most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                         std::thread::yield_now();
@@ -86,16 +178,16 @@ mod tests {
         assert!(most.load(Ordering::SeqCst) <= 3);
         let all: Vec<Permit> = (0..3)
             .map(|_| {
-                let mut permit = Permit::new(&visitors, Some(3));
+                let mut permit = Permit::new(&visitors, &run, Some(3));
                 permit.take(|| false);
                 permit
             })
             .collect();
-        let mut another = Permit::new(&visitors, Some(3));
+        let mut another = Permit::new(&visitors, &run, Some(3));
         another.take(|| true);
         assert!(!another.has, "there are three");
-        Permit::new(&visitors, None).take(|| false);
+        Permit::new(&visitors, &run, None).take(|| false);
         drop(all);
-        assert_eq!(*visitors.busy.lock(), 0);
+        assert_eq!(visitors.shared.lock().busy, 0);
     }
 }

@@ -77,6 +77,8 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
             noted: waiting.map_or_else(noted_now, |waiting| waiting.noted),
             is_listed: false,
             claim: None,
+            admission: None,
+            begun: None,
             known: Some(stored.known),
         })
     });

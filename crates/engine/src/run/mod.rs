@@ -1,8 +1,14 @@
 //! One run under way: what its threads share, and how it begins and ends.
 
 pub(crate) mod drain;
+mod ending;
+mod fed;
+mod forgetting;
 pub(crate) mod guard_window;
+pub(crate) mod history;
 pub(crate) mod id_set;
+mod notices;
+mod resting;
 pub(crate) mod state;
 pub(crate) mod visitors;
 
@@ -47,6 +53,12 @@ impl Run {
     /// Ends the visits: whoever waits goes on.
     pub(crate) fn close(&self) {
         self.dispatcher.close();
+        self.notify_outputs();
+    }
+
+    /// It was asked to stop: whoever waits looks.
+    pub(crate) fn stop(&self) {
+        self.dispatcher.stop();
         self.notify_outputs();
     }
 
@@ -106,11 +118,17 @@ pub(crate) fn paused(job: &str) -> EngineError {
 }
 
 /// Opens the next run of a job: its number.
-pub(crate) fn begin(store: &Store, lease: &Lease, job: &Job, kind: RunKind, now: i64) -> Result<i64> {
+pub(crate) fn begin(
+    store: &Store,
+    lease: &Lease,
+    job: &Job,
+    (kind, by): (RunKind, &str),
+    at: i64,
+) -> Result<i64> {
     let number = store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
         let Some(number) = jobs::begin(sql, job.id)? else { return Ok(None) };
-        runs::open(sql, job.id, number, kind, now)?;
+        runs::open(sql, job.id, runs::Begin { number, kind, at, by, notes: job.definition.history.of })?;
         if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             // What an earlier run held is void: this one lists again.
             runs::release(sql, job.id, number - 1, GuardState::Void)?;

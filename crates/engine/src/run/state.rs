@@ -1,7 +1,7 @@
 //! What is known of one run under way.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -71,6 +71,8 @@ pub(crate) struct RunState {
     pub(crate) listed_containers: Mutex<ListedContainers>,
     pub(crate) audiences: Audiences,
     pub(crate) counts: Mutex<RunCounts>,
+    /// Documents that it has noted in the history.
+    pub(crate) noted: AtomicUsize,
     /// Documents that conditions of the pipeline have taken out of an output.
     pub(crate) kept_out: AtomicU64,
     pub(crate) aborted: Mutex<Option<String>>,

@@ -9,10 +9,12 @@ use ingather_model::limits;
 use ingather_model::retry::{self, Attempts, Next};
 use ingather_model::run_counts::RunCounts;
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
+use ingather_store::runs::history::Noted;
 use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts};
 
 use super::outcome::{Outcome, PendingVisit};
 use crate::error::Result;
+use crate::run::history;
 use crate::run::state::RunState;
 
 /// A visit that is complete, with the rows that follow from its outcome; worked out before the transaction.
@@ -115,11 +117,30 @@ impl Completion<'_> {
         if !over.is_empty() {
             queue::clear_failures(sql, &over)?;
         }
-        Ok(())
+        history::note(sql, run, run.call.now(), self.noted().collect())
+    }
+
+    /// What of it the history of the job is to have.
+    fn noted(&self) -> impl Iterator<Item = Noted<'_>> {
+        let run = self.run;
+        self.completed.iter().filter(move |completed| history::wants(run, &completed.outcome)).map(
+            move |completed| {
+                let PendingVisit { item, artifacts, .. } = completed.visit;
+                let why =
+                    |field: fn(&Failure) -> &str| completed.failure.as_ref().map(field).unwrap_or_default();
+                Noted {
+                    code: why(|failure| &failure.code),
+                    message: history::beginning(why(|failure| &failure.message)),
+                    bytes: i64::try_from(artifacts.bytes).unwrap_or(i64::MAX),
+                    ..Noted::of(item.id, &item.name, history::word(run, item.id, &completed.outcome))
+                }
+            },
+        )
     }
 
     fn counted(&self) {
         let run = self.run;
+        history::noted(run, self.noted().count());
         run.count(|counts| {
             for completed in &self.completed {
                 count(run, counts, completed);

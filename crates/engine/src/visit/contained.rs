@@ -88,6 +88,10 @@ impl Repository for Contained {
         run(|| self.0.acl_of_left_out(call, key)).unwrap_or_default()
     }
 
+    fn bins(&self, key: &str) -> Vec<String> {
+        run(|| self.0.bins(key)).unwrap_or_default()
+    }
+
     fn uri(&self, key: &str) -> String {
         self.0.uri(key)
     }

@@ -141,8 +141,10 @@ impl<'r> Visitor<'r> {
             is_listed: false,
             // The run waits for what is sent of it.
             claim: Some(run.dispatcher.open_claim()),
+            admission: None,
+            begun: None,
         };
-        Visitor { run, item, deliveries, raw: Digest::NONE, steady: true, looked: None, is_ahead: true }
+        Visitor { is_ahead: true, ..Visitor::new(run, item, deliveries, Digest::NONE) }
     }
 
     /// Access that admits nobody who might not find it before. Nothing of it was read: its row keeps the versions of what was.

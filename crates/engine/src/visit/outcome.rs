@@ -55,6 +55,8 @@ pub(crate) struct VisitArtifacts {
     pub(crate) extract: Option<Box<Extract>>,
     /// Not all that is in the document could be read.
     pub(crate) partial: bool,
+    /// Bytes that were read of it; 0 where what is kept was sent.
+    pub(crate) bytes: u64,
 }
 
 /// A visit whose changes wait for the answers of outputs. It is complete once the last of them is on disk.

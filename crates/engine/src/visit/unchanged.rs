@@ -49,7 +49,13 @@ impl<'r> Visitor<'r> {
     /// Compares the bytes of a document of which only the change time moved, where they are few: looking at it first, and opening it once
     /// more for its bytes, costs more than they do. Nobody who is shut out waits for more than these few bytes of some others.
     pub(super) fn peek(&mut self) -> Peek {
-        if !(self.may_be(Some(self.item.version)) && !self.trusts_times() && self.is_listed_moved()) {
+        // Where it may not be fetched yet it is looked at alone.
+        let may_fetch = self.item.admission.is_some() || !self.run.dispatcher.is_throttled();
+        if !(may_fetch
+            && self.may_be(Some(self.item.version))
+            && !self.trusts_times()
+            && self.is_listed_moved())
+        {
             return Peek::None;
         }
         match self.read_raw(Some(limits::PEEK_BYTES_MAX)) {
@@ -157,19 +163,20 @@ impl<'r> Visitor<'r> {
     /// Reads its bytes for nothing but their digest; where there is a most, those of a larger document are left alone.
     pub(super) fn read_raw(&self, bytes_max: Option<u64>) -> std::result::Result<(Observed, Digest), Fault> {
         let mut found = (Digest::NONE, 0);
+        self.fetches();
         let observed = self.run.author.repository.fetch(
             &self.run.call,
             &self.item.name,
             &mut |record, _, content| {
                 let Some(most) = bytes_max else {
-                    found = raw_digest(content)?;
+                    found = raw_digest(&mut self.paced(content))?;
                     return Ok(());
                 };
                 if record.size.is_none_or(|size| size > most) {
                     return Err(Fault::passing(LARGE, "it is not small"));
                 }
                 // What has more bytes than it says is not what was read before.
-                found = raw_digest(&mut content.take(most + 1))?;
+                found = raw_digest(&mut self.paced(&mut content.take(most + 1)))?;
                 Ok(())
             },
         )?;

@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod again;
+mod bins;
 mod crashes;
 mod explain;
 mod groups;
+mod history;
 mod lease;
 mod memory;
 mod moves;
@@ -14,9 +16,8 @@ mod pause;
 mod random_worlds;
 mod repairs;
 mod scenarios;
-mod scheduler;
+mod schedules;
 mod secrets;
 mod together;
 mod told;
 mod upgrades;
-mod watches;

@@ -34,6 +34,9 @@ fn filled(kind: Kind) -> World {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        priority: ingather_model::job::Priority::default(),
+        history: ingather_model::job::history::History::default(),
+        notify: Vec::new(),
         schedule: None,
     });
     world

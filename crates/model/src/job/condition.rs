@@ -249,7 +249,7 @@ fn passes(field: &str, test: &Test, values: &[Cow<'_, str>]) -> bool {
 
 /// Whether all of a text is as a pattern says: `*` stands for anything but `/`, `**` for anything, `?` for one character but `/`;
 /// every other character for itself. Each pair of a pattern's and a text's place is looked at once, so no pattern is slow.
-fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     // Whether the pattern from each of its places on matches the text from the current place on, beginning at its end.
     let mut after = vec![false; pattern.len() + 1];

@@ -1,6 +1,8 @@
 //! What a job is: a source, what to include, a pipeline with its outputs, and how careful it is.
 
 pub mod condition;
+pub mod history;
+pub mod notify;
 pub mod passes;
 mod run_kind;
 pub mod schedule;
@@ -13,6 +15,8 @@ use crate::guard::Guard;
 use crate::ids::Digest;
 use crate::lifecycle::words;
 use condition::Condition;
+use history::History;
+use notify::Notify;
 pub use run_kind::RunKind;
 use schedule::Schedule;
 
@@ -49,9 +53,18 @@ pub struct Definition {
     /// What says that content is as it was although something about its document has changed.
     #[serde(default, skip_serializing_if = "ContentBy::is_read")]
     pub content_by: ContentBy,
+    /// Which job's documents are taken first where several run in one process; no digest has it.
+    #[serde(default, skip_serializing_if = "Priority::is_usual")]
+    pub priority: Priority,
     /// When it runs by itself; none: only when somebody asks. No digest has it, for nothing that outputs hold depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
+    /// What is kept of what its runs did.
+    #[serde(default, skip_serializing_if = "History::is_default")]
+    pub history: History,
+    /// Who is told of ends of its runs, beside those who are told of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<Notify>,
 }
 
 /// What says that content is as it was when its document changed in some other way (design 4.18).
@@ -63,6 +76,50 @@ pub enum ContentBy {
     Read,
     /// Its size and time, where another owner, mode, access list or folder may be all that changed.
     Times,
+}
+
+/// Which of several jobs goes first: 1 before 2, and so on. While documents of a better one wait that can be taken, none of a worse one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct Priority(u8);
+
+impl Priority {
+    /// The worst one.
+    pub const LAST: u8 = 10;
+
+    /// Its number.
+    pub fn number(self) -> u8 {
+        self.0
+    }
+
+    fn is_usual(&self) -> bool {
+        *self == Priority::default()
+    }
+}
+
+impl Default for Priority {
+    fn default() -> Priority {
+        Priority(5)
+    }
+}
+
+impl TryFrom<u8> for Priority {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Priority, String> {
+        match (1..=Priority::LAST).contains(&number) {
+            true => Ok(Priority(number)),
+            false => {
+                Err(format!("a priority is a number from 1 (first) to {}; {number} is none", Priority::LAST))
+            }
+        }
+    }
+}
+
+impl From<Priority> for u8 {
+    fn from(priority: Priority) -> u8 {
+        priority.0
+    }
 }
 
 impl ContentBy {

@@ -4,3 +4,4 @@
 mod fairness;
 mod invariants;
 mod schedule;
+mod throttle;

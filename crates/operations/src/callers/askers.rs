@@ -84,7 +84,7 @@ impl Asker {
 
     /// Them as nobody's account, for questions about roles alone.
     fn caller<'a>(&'a self, identity: &'a dyn Fn() -> Result<Identity>) -> Caller<'a> {
-        Caller { roles: &self.roles, identity, places: Places::Below(&[]) }
+        Caller { name: &self.name, roles: &self.roles, identity, places: Places::Below(&[]) }
     }
 
     /// Whose access tokens count in their searches; none where only what is open to everybody is found.
@@ -113,7 +113,7 @@ impl Asker {
             Account::User(_) => Places::Any,
             Account::Nobody | Account::Named(_) => Places::Below(context.host.roots()),
         };
-        let caller = Caller { roles: &self.roles, identity: &identity, places };
+        let caller = Caller { name: &self.name, roles: &self.roles, identity: &identity, places };
         // What was refused for want of a role is no change: whoever may change nothing would push what others did out of the record.
         if operation.effect == Effect::Reads || !caller.has(operation.role) {
             return operation.call_json(context, &caller, request, each);

@@ -4,24 +4,20 @@ use std::collections::BTreeSet;
 
 use ingather_model::run_counts::RunCounts;
 use ingather_store::Reader;
-use ingather_store::connections;
-use ingather_store::connections::Role as ConnectionRole;
 use ingather_store::jobs as stored;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::{Declaration, DeclaredConnection, VERSION};
-use crate::connections::FILES;
-use crate::context::{Caller, Context};
+use super::throttle::{Throttle, throttles};
+use super::{Declaration, VERSION};
+use crate::context::{Caller, Context, Places};
 use crate::jobs::define::claim;
 use crate::jobs::definition::differences::differences;
 use crate::jobs::definition::dry_run;
-use crate::jobs::definition::wanted::{Terms, Wanted, store_all};
+use crate::jobs::definition::wanted::{Terms, Wanted, refuse_of_the_machine, store_all};
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
-use crate::secrets;
 
 const ASKED: &str = r#"{"declaration": {"version": 1, "repositories": {}, "outputs": {}, "jobs": [{"name": "share",
     "repository": "files", "source": {"root": "/srv/share"}, "compare_content": false}]}, "dry_run": true}"#;
@@ -29,13 +25,14 @@ const PLANNED: &str = r#"{"applied": false, "plan": "5e88a1f0c3d2b4a69788", "job
     "changes": ["exclude: none → drafts"], "leads_to": {"added": 0, "updated": 0, "access": 0, "unchanged": 1190,
     "skipped": 0, "failed": 0, "waiting": 0, "deleted": 10, "kept": 0, "held": 0, "partial": 0}}]}"#;
 const APPLIED: &str = r#"{"applied": true, "jobs": [{"job": "share", "change": "changes",
-    "changes": ["exclude: none → drafts"]}]}"#;
+    "changes": ["exclude: none → drafts"]}], "connections": [{"connection": "files",
+    "changes": ["throttle: none → [{\"fetches_at_once\":2}]"]}]}"#;
 
 /// Makes and changes jobs as a declaration says.
 pub static APPLY: Answering<ApplyDeclaration, Applied> = Answering {
     operation: Operation {
         name: "declaration.apply",
-        summary: "Makes and changes jobs as a declaration says, all of them or none; jobs that it does not name stay.",
+        summary: "Makes and changes jobs, and throttles of connections, as a declaration says, all of them or none; what it does not name stays.",
         request: Shape::of::<ApplyDeclaration>("ApplyDeclaration", &[ASKED]),
         item: None,
         answer: Shape::of::<Applied>("Applied", &[PLANNED, APPLIED]),
@@ -92,6 +89,18 @@ pub struct Applied {
     pub plan: Option<String>,
     /// The jobs of the declaration, in its order.
     pub jobs: Vec<JobChange>,
+    /// The repository connections whose throttle changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<ConnectionChange>,
+}
+
+/// What becomes of a repository connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConnectionChange {
+    /// Its name.
+    pub connection: String,
+    /// What changes, a clause each.
+    pub changes: Vec<String>,
 }
 
 /// What becomes of one job.
@@ -127,7 +136,8 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
         false => context.host.reader_up_to_date("apply of a declaration")?,
     };
     let terms = Terms { guard_off: request.guard_off, whole_machine: request.whole_machine };
-    let wanted = wanted(context, reader.as_ref(), request.declaration)?;
+    let throttles = throttles(context, reader.as_ref(), &request.declaration)?;
+    let wanted = wanted(context, caller.places, reader.as_ref(), request.declaration)?;
     let mut jobs: Vec<JobChange> = wanted.iter().map(|one| change(context, one)).collect();
     for one in &wanted {
         one.check_outputs(context)
@@ -135,7 +145,11 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
             .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;
     }
     let counted = request.dry_run || request.plan.is_some();
-    let plan = if counted { Some(count(context, reader.as_ref(), &wanted, terms, &mut jobs)?) } else { None };
+    let plan = if counted {
+        Some(count(context, reader.as_ref(), (&wanted, &throttles), terms, &mut jobs)?)
+    } else {
+        None
+    };
     if let (Some(asked), Some(plan)) = (&request.plan, &plan)
         && asked != plan
     {
@@ -147,19 +161,24 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
         ));
     }
     if !request.dry_run {
-        store(context, &wanted, terms)?;
+        store(context, &wanted, &throttles, terms)?;
     }
-    Ok(Applied { applied: !request.dry_run, plan, jobs })
+    let connections = throttles.iter().map(Throttle::change).collect();
+    Ok(Applied { applied: !request.dry_run, plan, jobs, connections })
 }
 
 /// The jobs of a declaration as they are stored and wanted; each name once.
-fn wanted(context: &Context<'_>, reader: Option<&Reader>, declaration: Declaration) -> Result<Vec<Wanted>> {
+fn wanted(
+    context: &Context<'_>,
+    places: Places<'_>,
+    reader: Option<&Reader>,
+    declaration: Declaration,
+) -> Result<Vec<Wanted>> {
     if declaration.version != VERSION {
         let sentence =
             format!("the declaration is of version {}; this program takes {VERSION}", declaration.version);
         return Err(Problem::new(Code::Definition, sentence));
     }
-    check_connections(context, reader, &declaration)?;
     let mut names = BTreeSet::new();
     let mut wanted = Vec::with_capacity(declaration.jobs.len());
     for job in declaration.jobs {
@@ -171,49 +190,10 @@ fn wanted(context: &Context<'_>, reader: Option<&Reader>, declaration: Declarati
             Some(reader) => reader.read(|sql| stored::by_name(sql, &job.name))?,
             None => None,
         };
+        refuse_of_the_machine(places, &context.registry, stored.as_ref(), job.stages.as_deref())?;
         wanted.push(job.wanted(&context.registry, stored)?);
     }
     Ok(wanted)
-}
-
-/// Refuses connections that are not as they are: this version makes those that jobs need, and changes none.
-fn check_connections(
-    context: &Context<'_>,
-    reader: Option<&Reader>,
-    declaration: &Declaration,
-) -> Result<()> {
-    let stored = reader.map(|reader| reader.read(connections::list)).transpose()?.unwrap_or_default();
-    let known = |role: ConnectionRole, name: &str| -> Option<DeclaredConnection> {
-        let found = stored.iter().find(|one| one.role == role && one.name == name);
-        if let Some(one) = found {
-            let group = (!one.group.is_default()).then(|| one.group.name().to_owned());
-            let settings = secrets::hidden(&context.registry, role, &one.kind, one.settings.clone());
-            return Some(DeclaredConnection { kind: one.kind.clone(), settings, group });
-        }
-        let (kind, settings) = match role {
-            ConnectionRole::Repository => (name == FILES.1).then(|| (FILES.0, json!({})))?,
-            ConnectionRole::Output => ingather_engine::outputs::builtin(&context.registry, name).ok()?,
-        };
-        Some(DeclaredConnection { kind: kind.to_owned(), settings, group: None })
-    };
-    let repositories = declaration.repositories.iter().map(|one| (ConnectionRole::Repository, one));
-    let outputs = declaration.outputs.iter().map(|one| (ConnectionRole::Output, one));
-    for (role, (name, declared)) in repositories.chain(outputs) {
-        let sentence = match known(role, name) {
-            Some(known) if known == *declared => continue,
-            Some(known) => format!(
-                "connection {name} is declared otherwise than it is ({}); this version changes no connections: declare it so, or leave \
-                 it out",
-                serde_json::to_string(&known).unwrap_or_default()
-            ),
-            None => format!(
-                "there is no connection {name}, and this version makes those alone that it has built in: files, and outputs such as \
-                 index; leave it out"
-            ),
-        };
-        return Err(Problem::new(Code::Settings, sentence));
-    }
-    Ok(())
 }
 
 fn change(context: &Context<'_>, one: &Wanted) -> JobChange {
@@ -231,11 +211,12 @@ fn change(context: &Context<'_>, one: &Wanted) -> JobChange {
 fn count(
     context: &Context<'_>,
     reader: Option<&Reader>,
-    wanted: &[Wanted],
+    (wanted, throttles): (&[Wanted], &[Throttle]),
     terms: Terms,
     jobs: &mut [JobChange],
 ) -> Result<String> {
     let mut plan = blake3::Hasher::new();
+    throttles.iter().for_each(|throttle| throttle.put_into(&mut plan));
     for (one, job) in wanted.iter().zip(jobs).filter(|(one, _)| one.changes()) {
         let (_, report) = dry_run::count_only(context, reader.cloned(), one, terms, terms.options())
             .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;
@@ -252,9 +233,9 @@ fn count(
     Ok(plan.finalize().to_hex()[..20].to_owned())
 }
 
-fn store(context: &Context<'_>, wanted: &[Wanted], terms: Terms) -> Result<()> {
+fn store(context: &Context<'_>, wanted: &[Wanted], throttles: &[Throttle], terms: Terms) -> Result<()> {
     let changing: Vec<&Wanted> = wanted.iter().filter(|one| one.changes()).collect();
-    if changing.is_empty() {
+    if changing.is_empty() && throttles.is_empty() {
         return Ok(());
     }
     // No run of any of them begins until all are stored.
@@ -264,5 +245,10 @@ fn store(context: &Context<'_>, wanted: &[Wanted], terms: Terms) -> Result<()> {
         one.prepare(context, &writing, terms, None)
             .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;
     }
-    store_all(&writing, &changing, context.now()).map(drop)
+    store_all(&writing, &changing, context.now(), |sql| {
+        throttles.iter().try_for_each(|one| one.store(sql, context.now()))
+    })?;
+    // For what is under way, too.
+    let reader = writing.store.reader();
+    throttles.iter().try_for_each(|throttle| throttle.begin(context, reader))
 }

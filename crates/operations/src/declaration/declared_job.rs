@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use ingather_contract::registry::Registry;
 use ingather_contract::secrets;
 use ingather_model::guard::Guard;
-use ingather_model::job::{ContentBy, Definition, Keep, Route, Stage};
+use ingather_model::job::history::{History, HistoryOf};
+use ingather_model::job::notify::Notify;
+use ingather_model::job::{ContentBy, Definition, Keep, Priority, Route, Stage};
 use ingather_store::jobs::Job;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::connections::FILES;
-use crate::jobs::definition::asked::{plain, retire};
+use crate::jobs::definition::asked::{notifies, plain, retire};
 use crate::jobs::definition::wanted::Wanted;
 use crate::jobs::sync::ContentByWord;
-use crate::jobs::{KeepWord, schedule};
+use crate::jobs::{HistoryWord, KeepWord, schedule};
 use crate::operation::schema;
 use crate::pipeline::{self, GivenOutput, RoutedOutput, StageSettings};
 use crate::problem::{Code, Problem, Result};
@@ -53,6 +55,19 @@ pub struct DeclaredJob {
     /// What says that content is as it was; the content when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_by: Option<ContentByWord>,
+    /// Which of several jobs is read first: from 1, the first, to 10; 5 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10))]
+    pub priority: Option<u8>,
+    /// Which single documents its history has; `failures` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<HistoryWord>,
+    /// Days that its history is kept; as long as the program keeps it when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history_days: Option<u32>,
+    /// Who is told of ends of its runs, and of what: `ops:failed,held`; nobody when left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<String>,
     /// When the job runs by itself: rules for windows, an interval, or a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::schedule_or_none")]
@@ -103,6 +118,10 @@ impl DeclaredJob {
             compare_content: definition.compare_content,
             keep: (definition.keep == Keep::Extracted).then_some(KeepWord::Extracted),
             content_by: (definition.content_by == ContentBy::Times).then_some(ContentByWord::Times),
+            priority: (definition.priority != Priority::default()).then(|| definition.priority.number()),
+            history: (definition.history.of == HistoryOf::Documents).then_some(HistoryWord::Documents),
+            history_days: definition.history.days,
+            notify: definition.notify.iter().map(Notify::describe).collect(),
             schedule: definition.schedule.and_then(|schedule| serde_json::to_value(schedule).ok()),
         }
     }
@@ -141,6 +160,15 @@ impl DeclaredJob {
         definition.keep =
             if self.keep == Some(KeepWord::Extracted) { Keep::Extracted } else { Keep::Nothing };
         definition.content_by = self.content_by.map_or(ContentBy::Read, ContentBy::from);
+        definition.priority = self
+            .priority
+            .map_or(Ok(Priority::default()), Priority::try_from)
+            .map_err(|why| wrong(Code::Definition, why))?;
+        definition.history = History {
+            of: self.history.map_or(HistoryOf::Failures, HistoryOf::from),
+            days: self.history_days.filter(|days| *days > 0),
+        };
+        definition.notify = notifies(&self.notify).map_err(|why| wrong(Code::Definition, why))?;
         let given = self.schedule.as_ref().filter(|given| !given.is_null());
         definition.schedule =
             given.map_or(Ok(None), schedule::given).map_err(|why| wrong(Code::Definition, why))?;

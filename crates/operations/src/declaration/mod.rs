@@ -2,8 +2,9 @@
 
 mod apply;
 mod declared_job;
+mod throttle;
 
-pub use apply::{APPLY, Applied, ApplyDeclaration, JobChange, JobChangeKind};
+pub use apply::{APPLY, Applied, ApplyDeclaration, ConnectionChange, JobChange, JobChangeKind};
 pub use declared_job::{DeclaredJob, DeclaredRoute};
 
 use std::collections::BTreeMap;
@@ -68,13 +69,18 @@ pub struct Declaration {
     pub jobs: Vec<DeclaredJob>,
 }
 
+/// JSON Schema of declarations.
+pub fn schema() -> Value {
+    schemars::schema_for!(Declaration).to_value()
+}
+
 /// A connection as it can be asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeclaredConnection {
     /// Kind of its connector.
     pub kind: String,
-    /// Its settings, without secrets.
+    /// Its settings, without secrets; of a repository, `throttle`: a list of rules that say how much of it is read.
     #[serde(default = "none")]
     pub settings: Value,
     /// The authority group whose tokens judge what it rules, where it is not the default one.

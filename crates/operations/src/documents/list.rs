@@ -277,7 +277,7 @@ fn list(context: &Context<'_>, _: &Caller<'_>, request: ListDocuments) -> Result
 }
 
 /// A page that looks through so many rows at most.
-fn page_of(context: &Context<'_>, request: ListDocuments, may_look: usize) -> Result<DocumentPage> {
+pub(crate) fn page_of(context: &Context<'_>, request: ListDocuments, most: usize) -> Result<DocumentPage> {
     let ListDocuments { job, state, limit, cursor } = request;
     let reader = context.existing()?;
     let job = named(&reader, &job)?;
@@ -290,7 +290,7 @@ fn page_of(context: &Context<'_>, request: ListDocuments, may_look: usize) -> Re
         }
     };
     let length = page::length(limit);
-    let mut filling = Filling { job: &job, state, wanted: length + 1, found: Vec::new(), may_look };
+    let mut filling = Filling { job: &job, state, wanted: length + 1, found: Vec::new(), may_look: most };
     // Where it goes on when the bound of what one call looks through is met.
     let mut rest = None;
     while let Some(index) = indexes.get(place.index).filter(|_| rest.is_none()) {

@@ -1,7 +1,7 @@
 //! Documents: the inventory of a job, and why one document stands as it does.
 
 mod explanation;
-mod list;
+pub(crate) mod list;
 pub(crate) mod lookup;
 
 pub use explanation::{

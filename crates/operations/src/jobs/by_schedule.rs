@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use ingather_engine::scheduler::Scheduler;
 use ingather_model::ids::JobId;
+use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 
 use super::continuous::Continuous;
 use super::{begin, schedule};
 use crate::context::Context;
-use crate::problem::Result;
+use crate::problem::{Code, Result};
 
 /// Begins runs by the schedules of jobs; asked whenever something has changed, and at the times that it names.
 pub struct BySchedule {
@@ -56,6 +57,18 @@ impl BySchedule {
             process.close_window(*job, *closed);
         }
         let mut again = look.again;
+        for job in look.rests {
+            let rests = || -> Result<_> {
+                let writing = context.host.write_beside("end of a stopped run")?;
+                Ok(context.engine(context.existing()?, Some(&writing), &[]).abort(&job)?)
+            };
+            match rests() {
+                Ok(_) => log(&format!("run of job {}: was stopped, and rests", job.name)),
+                Err(problem) => {
+                    log(&format!("run of job {}: was stopped, and cannot be closed: {problem}", job.name))
+                }
+            }
+        }
         self.tried.retain(|_, tried| now.abs_diff(tried.at) < limits::SCHEDULE_RETRY_MS as u64);
         for (job, kind) in look.begins {
             // What a person asked for is not asked for any more once it was refused, but for a pause that has ended since.
@@ -67,17 +80,30 @@ impl BySchedule {
                 continue;
             }
             self.tried.insert(job.id, Tried { at: now, before: job.run });
-            match begin(context, &job, kind) {
+            let by = match (job.restart, job.state) {
+                (Some(_), _) => "restart",
+                (None, State::Resting) => "schedule",
+                (None, _) => "interruption",
+            };
+            match begin(context, &job, kind, by) {
                 Ok(_) if job.restart.is_some() => log(&format!("run of job {}: begins again", job.name)),
                 Ok(_) => {
                     self.begun.insert(job.id);
                     log(&format!("run of job {}: begins by itself", job.name));
                 }
+                // Whoever changed it has this asked again.
+                Err(problem) if problem.code == Code::Outdated => drop(self.tried.remove(&job.id)),
                 Err(problem) => log(&format!("run of job {}: cannot begin by itself: {problem}", job.name)),
             }
         }
         let looked = self.continuous.look(context, look.continuous)?;
         again = [again, looked.again].into_iter().flatten().min();
+        for (job, why) in &look.interrupted {
+            if !self.told.contains_key(&job.id) {
+                let writing = context.host.write_beside("notice")?;
+                context.engine(context.existing()?, Some(&writing), &[]).tell_interrupted(job, why)?;
+            }
+        }
         look.problems.extend(looked.told);
         self.told.retain(|job, told| look.problems.contains(&(*job, told.clone())));
         for (job, problem) in look.problems {

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::KeepWord;
 use super::definition::asked;
 use super::definition::differences::differences;
 use super::definition::wanted::{Terms, Wanted};
 use super::sync::{ContentByWord, SyncSource, differs};
+use super::{HistoryWord, KeepWord};
 use crate::context::{Caller, Context};
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
@@ -84,6 +84,19 @@ pub struct DefineJob {
     /// What is kept beside the inventory.
     #[serde(default)]
     pub keep: Option<KeepWord>,
+    /// Which of several jobs is read first: from 1, the first, to 10.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10))]
+    pub priority: Option<u8>,
+    /// Which single documents its history has.
+    #[serde(default)]
+    pub history: Option<HistoryWord>,
+    /// Days that its history is kept; 0: as long as the program keeps it.
+    #[serde(default)]
+    pub history_days: Option<u32>,
+    /// Who is told of ends of its runs, and of what: `ops:failed,held`; an empty list: nobody.
+    #[serde(default)]
+    pub notify: Option<Vec<String>>,
     /// When the job runs by itself: rules for windows, an interval, a text, or `none`.
     #[serde(default)]
     #[schemars(schema_with = "schema::schedule_or_none")]
@@ -111,6 +124,10 @@ impl DefineJob {
             compare_content: request.compare_content,
             content_by: request.content_by,
             keep: request.keep,
+            priority: request.priority,
+            history: request.history,
+            history_days: request.history_days,
+            notify: request.notify,
             schedule: request.schedule,
             update: request.update,
             guard_off: request.guard_off,
@@ -128,6 +145,10 @@ impl DefineJob {
             compare_content: self.compare_content,
             content_by: self.content_by,
             keep: self.keep,
+            priority: self.priority,
+            history: self.history,
+            history_days: self.history_days,
+            notify: self.notify,
             schedule: self.schedule,
             update: self.update,
             guard_off: self.guard_off,
@@ -153,7 +174,7 @@ pub struct Defined {
 fn define(context: &Context<'_>, caller: &Caller<'_>, request: DefineJob) -> Result<Defined> {
     let request = request.into_request();
     let reader = context.host.reader_up_to_date(&format!("definition of a job for {}", request.root))?;
-    let wanted = asked::find(&context.registry, reader.as_ref(), &request)?;
+    let wanted = asked::find(&context.registry, caller.places, reader.as_ref(), &request)?;
     wanted.check_outputs(context)?;
     let changes = differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {
@@ -168,8 +189,8 @@ fn define(context: &Context<'_>, caller: &Caller<'_>, request: DefineJob) -> Res
     Ok(Defined { made: wanted.stored.is_none(), job: job.name, changes, revision: job.revision })
 }
 
-/// Sees that nothing works on a job while its definition changes, until the answer is dropped. A schedule alone may change beside a
-/// run: nothing that it does depends on it.
+/// Sees that nothing works on a job while its definition changes, until the answer is dropped. Its schedule and what it keeps of its runs may
+/// change beside a run, which goes on as it was begun: nothing that outputs hold depends on them.
 ///
 /// # Errors
 /// `Running` while something does, `Deleting` for a job that is to go.
@@ -182,7 +203,7 @@ pub(crate) fn claim(context: &Context<'_>, wanted: &Wanted) -> Result<Option<Ann
         );
         return Err(Problem::new(Code::Deleting, sentence));
     }
-    if wanted.changes_schedule_alone() {
+    if wanted.changes_beside_runs_alone() {
         return Ok(None);
     }
     Ok(Some(context.host.process().announce(stored, &context.host.cancel())?))

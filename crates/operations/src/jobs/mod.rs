@@ -8,6 +8,8 @@ pub mod events;
 mod examples;
 pub mod figures;
 mod held;
+pub mod history;
+pub mod notices;
 mod pause;
 mod removal;
 mod resend;
@@ -20,6 +22,7 @@ pub mod sync;
 pub use by_schedule::BySchedule;
 pub use define::{DEFINE, DefineJob, Defined};
 pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
+pub use history::HistoryWord;
 pub use start::{ABORT, AbortJob, Aborted, START, StartJob, Started, begin};
 
 pub use pause::{PAUSE, PauseJob, Paused, RESUME, ResumeJob};
@@ -294,6 +297,9 @@ pub struct Run {
     pub counts: RunCounts,
     /// Why it ended early.
     pub error: Option<String>,
+    /// Who or what began it, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_by: Option<String>,
 }
 
 impl From<runs::Run> for Run {
@@ -312,6 +318,7 @@ impl From<runs::Run> for Run {
                 .and_then(|text| serde_json::from_str(text).ok())
                 .unwrap_or_default(),
             error: run.error,
+            begun_by: run.begun_by.filter(|by| !by.is_empty()),
         }
     }
 }

@@ -109,18 +109,19 @@ pub struct SeedingReset {
     pub dry_run: bool,
 }
 
-fn restart(context: &Context<'_>, _: &Caller<'_>, request: RestartJob) -> Result<Restarted> {
+fn restart(context: &Context<'_>, caller: &Caller<'_>, request: RestartJob) -> Result<Restarted> {
     let reader = context.existing()?;
     let job = named(&reader, &request.job)?;
     let mode = kind_of(&job, request.mode);
     if context.host.background().is_some() {
+        super::refuse_deleting(&job)?;
         refuse_paused(&job)?;
         let writing = context.host.write("restart of a run")?;
         if context.engine(reader, Some(&writing), &[]).restart(&job, mode)? == Met::Run {
             return Ok(Restarted { job: job.name, mode, stopping: true, ended: None });
         }
     }
-    match begin_asked(context, &job, request.mode) {
+    match begin_asked(context, &job, request.mode, caller.name) {
         // Somebody else has begun it since, which comes to the same.
         Err(problem) if problem.code == Code::Running && context.host.process().works_on(job.id) => {
             Ok(Restarted { job: job.name, mode, stopping: false, ended: None })

@@ -4,12 +4,12 @@ use ingather_engine as engine;
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::job::State;
-use ingather_store::jobs::Job as Stored;
+use ingather_store::jobs::{self, Job as Stored};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::named;
-use super::sync::{self, Of, SyncSource, Synced};
+use super::sync::{self, Asked, Of, SyncSource, Synced};
+use super::{named, refuse_deleting};
 use crate::context::{Caller, Context, Doing, Places, Writing};
 use crate::in_words;
 use crate::operation::schema;
@@ -131,10 +131,10 @@ pub struct Aborted {
     pub rests: bool,
 }
 
-fn start(context: &Context<'_>, _: &Caller<'_>, request: StartJob) -> Result<Started> {
+fn start(context: &Context<'_>, caller: &Caller<'_>, request: StartJob) -> Result<Started> {
     let job = named(&context.existing()?, &request.job)?;
     let mode = kind_of(&job, request.mode);
-    let ended = begin_run(context, &job, request, By::Person)?.map(Box::new);
+    let ended = begin_run(context, &job, request, (By::Person, caller.name))?.map(Box::new);
     Ok(Started { job: job.name, mode, ended })
 }
 
@@ -164,20 +164,25 @@ pub(super) enum By {
     Watch,
 }
 
-/// Begins a run of a job by its schedule. What it did, where it has ended: in a program that ends with its answer.
+/// Begins a run of a job by its schedule, or for what was asked before; `whose` names it. What it did, where it has ended: in a program that ends with its answer.
 ///
 /// # Errors
 /// `Running` while the job is worked on, `Busy` while as many run as may.
-pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
-    begin_run(context, job, as_stored(job, mode), By::Schedule)
+pub fn begin(context: &Context<'_>, job: &Stored, mode: RunKind, whose: &str) -> Result<Option<Synced>> {
+    begin_run(context, job, as_stored(job, mode), (By::Schedule, whose))
 }
 
 /// The same for somebody who asks.
 ///
 /// # Errors
 /// Those of [`begin`].
-pub(super) fn begin_asked(context: &Context<'_>, job: &Stored, mode: RunKind) -> Result<Option<Synced>> {
-    begin_run(context, job, as_stored(job, mode), By::Person)
+pub(super) fn begin_asked(
+    context: &Context<'_>,
+    job: &Stored,
+    mode: RunKind,
+    whose: &str,
+) -> Result<Option<Synced>> {
+    begin_run(context, job, as_stored(job, mode), (By::Person, whose))
 }
 
 /// Begins a pass of a continuous job, in a service.
@@ -185,7 +190,7 @@ pub(super) fn begin_asked(context: &Context<'_>, job: &Stored, mode: RunKind) ->
 /// # Errors
 /// Those of [`begin`].
 pub(super) fn begin_pass(context: &Context<'_>, job: &Stored) -> Result<()> {
-    begin_run(context, job, as_stored(job, RunKind::Full), By::Watch).map(drop)
+    begin_run(context, job, as_stored(job, RunKind::Full), (By::Watch, "change")).map(drop)
 }
 
 fn as_stored(job: &Stored, mode: RunKind) -> StartJob {
@@ -193,7 +198,12 @@ fn as_stored(job: &Stored, mode: RunKind) -> StartJob {
 }
 
 /// The one place where runs are begun that nobody waits for.
-fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, by: By) -> Result<Option<Synced>> {
+fn begin_run(
+    context: &Context<'_>,
+    job: &Stored,
+    start: StartJob,
+    (by, whose): (By, &str),
+) -> Result<Option<Synced>> {
     let of = if by == By::Watch { Of::Pass } else { Of::Stored };
     let kind = kind_of(job, start.mode);
     let request = SyncSource {
@@ -207,20 +217,27 @@ fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, by: By) -> Re
         ..SyncSource::default()
     };
     let Some(background) = context.host.background() else {
-        return sync::run_job(context, Places::Any, of, request, &mut |_| {}).map(Some);
+        return sync::run_job(context, Asked { places: Places::Any, of, by: whose }, request, &mut |_| {})
+            .map(Some);
     };
     // Whoever asks is told now what the run would be refused for, such as a pause, or a repair that is under way.
+    refuse_deleting(job)?;
     refuse_paused(job)?;
     // Kept until the run has ended: no repair comes between this answer and its beginning.
     let writes = context.host.write("start of a run")?;
     // From here on it can be stopped, and nobody begins another one.
     let announced = context.host.process().announce(job, &context.host.cancel())?;
-    if by == By::Person {
-        context.engine(context.existing()?, Some(&writes), &[]).want_run(job, kind, start.rereads)?;
+    match by {
+        By::Person => {
+            context.engine(context.existing()?, Some(&writes), &[]).want_run(job, kind, start.rereads)?
+        }
+        By::Schedule => refuse_outdated(context, job)?,
+        By::Watch => {}
     }
-    let id = job.id;
+    let (id, whose) = (job.id, whose.to_owned());
     let work = move |context: &Context<'_>| {
-        let ended = sync::run_job(context, Places::Any, of, request, &mut |_| {});
+        let ended =
+            sync::run_job(context, Asked { places: Places::Any, of, by: &whose }, request, &mut |_| {});
         let stopped = announced.was_stopped();
         if let Err(problem) = &ended
             && (by != By::Watch || stopped)
@@ -242,6 +259,16 @@ fn begin_run(context: &Context<'_>, job: &Stored, start: StartJob, by: By) -> Re
         take_back(context, &context.host.write_beside("start of a run")?, id, problem, false)?;
     }
     begun.map(|()| None)
+}
+
+/// What was due when somebody looked may have been done since, or is wanted no more. Asked once nobody else begins a run.
+fn refuse_outdated(context: &Context<'_>, seen: &Stored) -> Result<()> {
+    let facts = |job: &Stored| (job.run, job.state, job.restart, job.paused);
+    let now = context.existing()?.read(|sql| jobs::get(sql, seen.id))?;
+    if now.is_some_and(|now| facts(&now) == facts(seen)) {
+        return Ok(());
+    }
+    Err(Problem::new(Code::Outdated, format!("job {} was changed since it was looked at", seen.name)))
 }
 
 /// What a run did, for the log.
@@ -283,9 +310,15 @@ fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Abo
     }
     let mut aborted = Aborted { stopping: false, rests: false, job: job.name.clone() };
     let process = context.host.process();
-    // One that has not begun takes back what wanted it. One that is followed by no other stops without a word on disk.
-    aborted.stopping = process.stop_beginning(job.id) || (job.restart.is_none() && process.stop(job.id));
-    if !aborted.stopping && (job.restart.is_some() || job.state != State::Resting) {
+    // One that has not begun is wanted no more, also should this process die. After the stop: a store that takes its time keeps nothing from it.
+    aborted.stopping = process.stop_beginning(job.id);
+    if aborted.stopping {
+        let writing = context.host.write_beside("job abort")?;
+        context.engine(reader, Some(&writing), &[]).want_no_run(job.id, false)?;
+        return Ok(aborted);
+    }
+    let is_wanted = job.restart.is_some() || job.state != State::Resting;
+    if is_wanted || process.works_on(job.id) {
         let writing = context.host.write_beside("job abort")?;
         let found = context.engine(reader, Some(&writing), &[]).abort(&job)?;
         aborted.stopping = found == engine::Aborted::Stopping;

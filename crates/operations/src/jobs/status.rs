@@ -112,10 +112,22 @@ pub(super) fn of(
             Some("no run was asked for, and its schedule begins no more; change it to go on".to_owned())
         }
         Err(reason) => Some(reason.sentence(&time)),
+        Ok(()) if glance.throttled.is_some() => glance.throttled.map(waits_for_throttle),
         Ok(()) if works || is_idle => None,
         Ok(()) => goes_on(context, reader, job)?,
     };
     Ok(status(hold))
+}
+
+/// Why a run reads nothing just now that could be read.
+fn waits_for_throttle(until: i64) -> String {
+    match until {
+        i64::MAX => {
+            "it waits for its throttle until other documents are read, or the rules of its connection change"
+                .to_owned()
+        }
+        until => format!("it waits for its throttle until {}", time(until)),
+    }
 }
 
 /// Why a run that was interrupted or put down does not go on: too often, or because nobody is there who has it do so.
@@ -147,13 +159,21 @@ fn facts(
         (false, State::Resting | State::Deleting) => false,
         (false, _) => job.restart.is_none() && closed(job, context.now()).is_some(),
     };
-    // The store hears of a stop when all is put down.
+    // The store hears of a stop when all is put down, and of a run when what it needs is open.
     let state = match job.state {
+        State::Deleting => State::Deleting,
+        _ if glance.begins && glance.stops => State::Stopping,
+        _ if glance.begins => State::Starting,
         State::Working | State::Sweeping if glance.stops => State::Stopping,
+        // A person has stopped it, and its process died meanwhile: nothing goes on with it.
+        State::Stopping if !works && job.restart.is_none() => State::Resting,
+        // Asked for, and on disk.
+        State::Resting if job.restart.is_some() => State::Starting,
         state => state,
     };
+    let is_starting = glance.prepares || (glance.begins && glance.stops);
     JobFacts {
-        taken: job.state == State::Deleting && works,
+        taken: is_starting || (state == State::Deleting && works),
         prepared: job.state == State::Deleting,
         seeding: glance.lists && matches!(state, State::Working | State::Stopping),
         draining: glance.busy,
@@ -161,7 +181,8 @@ fn facts(
         window_open: !is_closed,
         repository_missing: missing.repository,
         output_missing: missing.output,
-        restart: job.restart.is_some(),
+        // Of a run that has not begun it is what wants that run itself.
+        restart: job.restart.is_some() && !glance.begins,
         minimal: last.is_some_and(|run| run.kind == RunKind::Minimal),
         ..JobFacts::new(state)
     }

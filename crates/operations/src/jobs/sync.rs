@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ingather_engine::inspect::overlaps::{self, Overlap};
 use ingather_engine::progress::Progress;
-use ingather_engine::{Mode, Options, Report};
+use ingather_engine::{Engine, Mode, Options, Report};
 use ingather_model::job::{ContentBy, RunKind};
 use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::Scope;
@@ -18,7 +18,7 @@ use crate::jobs::definition::asked;
 use crate::jobs::definition::differences::differences;
 use crate::jobs::definition::dry_run;
 use crate::jobs::definition::wanted::{Terms, Wanted};
-use crate::jobs::{KeepWord, Resends, events, resends};
+use crate::jobs::{HistoryWord, KeepWord, Resends, events, resends};
 use crate::operation::schema;
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Words};
 use crate::pipeline::{GivenOutput, StageSettings};
@@ -102,6 +102,19 @@ pub struct SyncSource {
     /// What is kept beside the inventory.
     #[serde(default)]
     pub keep: Option<KeepWord>,
+    /// Which of several jobs is read first: from 1, the first, to 10.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10))]
+    pub priority: Option<u8>,
+    /// Which single documents its history has.
+    #[serde(default)]
+    pub history: Option<HistoryWord>,
+    /// Days that its history is kept; 0: as long as the program keeps it.
+    #[serde(default)]
+    pub history_days: Option<u32>,
+    /// Who is told of ends of its runs, and of what: `ops:failed,held`; an empty list: nobody.
+    #[serde(default)]
+    pub notify: Option<Vec<String>>,
     /// When the job runs by itself, by a service: rules for windows, an interval, or a text: a line of cron, `every 15m`, or `none`. A
     /// text that names no time zone is of that of this machine.
     #[serde(default)]
@@ -316,7 +329,8 @@ fn sync(
     request: SyncSource,
     each: &mut dyn FnMut(Changing),
 ) -> Result<Synced> {
-    run_job(context, caller.places, Of::Any, request, each)
+    let asked = Asked { places: caller.places, of: Of::Any, by: caller.name };
+    run_job(context, asked, request, each)
 }
 
 /// Which jobs a run may be of.
@@ -340,11 +354,21 @@ impl Of {
     }
 }
 
-/// Does it; whoever asks may. `places` are those that whoever asks may name.
+/// Who wants a run, and of what.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// Those that whoever asks may name.
+    pub(super) places: Places<'a>,
+    /// Which job.
+    pub(super) of: Of,
+    /// Who asks, for the history.
+    pub(super) by: &'a str,
+}
+
+/// Does it; whoever asks may.
 pub(super) fn run_job(
     context: &Context<'_>,
-    places: Places<'_>,
-    of: Of,
+    Asked { places, of, by }: Asked<'_>,
     mut request: SyncSource,
     each: &mut dyn FnMut(Changing),
 ) -> Result<Synced> {
@@ -352,7 +376,7 @@ pub(super) fn run_job(
         true => context.host.reader()?,
         false => context.host.reader_up_to_date(&format!("sync of {}", request.root))?,
     };
-    let wanted = asked::find(&context.registry, reader.as_ref(), &request)?;
+    let wanted = asked::find(&context.registry, places, reader.as_ref(), &request)?;
     of.admits(&wanted)?;
     if wanted.stored.as_ref().is_some_and(|job| job.rereads > 0) {
         request.minimal = false;
@@ -376,6 +400,7 @@ pub(super) fn run_job(
     }
     let job = wanted.store(&writing, context.now())?;
     let engine = context.engine(writing.store.reader().clone(), Some(&writing), &journals(&job.definition));
+    let engine = Engine { asked_by: by.to_owned(), ..engine };
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
     let goes_on = context.host.background().is_some();
@@ -385,6 +410,10 @@ pub(super) fn run_job(
     drop(watch);
     events::ended(context, &job.name, &report);
     let mut synced = Synced::of(&job, report?);
+    if !goes_on && !synced.stopped {
+        // A service does so from time to time.
+        engine.forget_history(&job)?;
+    }
     if request.advise {
         synced.resends = resends(writing.store.reader(), Some(job.id))?;
         let found = engine.reader.read(|sql| overlaps::of_job(sql, &job))?;

@@ -1,12 +1,15 @@
 //! Schemas of answers whose types are words of the model, which knows no schemas.
 
 use ingather_model::job::RunKind;
+use ingather_model::job::history::HistoryOutcome;
+use ingather_model::job::notify::NotifyEvent;
 use ingather_model::job::schedule::Start;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome, VisitReason};
 use ingather_model::lifecycle::projection::ManifoldJobState;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
+use ingather_store::runs::notices::NoticeState;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 fn words(words: &[&str]) -> Schema {
@@ -36,6 +39,21 @@ pub(crate) fn run_kind(_: &mut SchemaGenerator) -> Schema {
 /// How a run ended.
 pub(crate) fn run_outcome(_: &mut SchemaGenerator) -> Schema {
     words_or_none(RunOutcome::WORDS)
+}
+
+/// What notifiers are told of.
+pub(crate) fn notify_event(_: &mut SchemaGenerator) -> Schema {
+    words(NotifyEvent::WORDS)
+}
+
+/// What became of a notice.
+pub(crate) fn notice_state(_: &mut SchemaGenerator) -> Schema {
+    words(NoticeState::WORDS)
+}
+
+/// What became of a document in a history.
+pub(crate) fn history_outcome(_: &mut SchemaGenerator) -> Schema {
+    words(HistoryOutcome::WORDS)
 }
 
 /// What became of removals that a run held.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{GivenOutput, StageSettings};
 use crate::context::{Caller, Context, journals};
 use crate::documents::lookup::Lookup;
+use crate::jobs::definition::wanted::refuse_of_the_machine;
 use crate::jobs::named;
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
@@ -263,6 +264,7 @@ fn try_stages(context: &Context<'_>, caller: &Caller<'_>, request: TryStages) ->
     let engine = context.engine(reader, None, &journals(&job.definition));
     let mut definition = job.definition.clone();
     let (stages, to) = (request.stages.as_deref(), request.outputs.as_deref());
+    refuse_of_the_machine(caller.places, &context.registry, Some(&job), stages)?;
     super::with_pipeline(&context.registry, &mut definition, stages, to)
         .map_err(|why| Problem::new(Code::Definition, why))?;
     let typed = (request.document, request.path);

@@ -12,6 +12,7 @@ use ingather_model::run_counts::{RunCounts, counted};
 use ingather_store::Reader;
 use ingather_store::jobs::Job;
 use ingather_store::queue;
+use ingather_store::runs::notices::{self, NoticeState, StoredNotice};
 use ingather_store::runs::{self, Run};
 
 use super::Look;
@@ -25,6 +26,10 @@ use crate::problem::Result;
 const OVERDUE_MS: i64 = 86_400_000;
 /// How a service names what it does, at the end of what the lock says of it.
 const SERVICE: &str = "ingather serve";
+/// Notices of a job that are looked at.
+const UNTOLD_MAX: usize = 100;
+/// For so long it is told that somebody could not be told of a run, milliseconds.
+const UNTOLD_MS: i64 = 86_400_000;
 /// Scopes that are named.
 const BLIND_MAX: usize = 3;
 
@@ -96,11 +101,42 @@ pub(super) fn of_runs(
         looks.extend(what_waits_for_people(reader, job, run, context.now(), &again)?);
     }
     looks.push(sent_again(reader, job, holder, &again)?);
+    looks.push(told_of(reader, job, context.now())?);
     Ok(looks)
 }
 
 pub(crate) fn is_service(holder: Option<&str>) -> bool {
     holder.is_some_and(|holder| holder.ends_with(SERVICE))
+}
+
+/// Whether whoever is to be told of runs of a job could be.
+fn told_of(reader: &Reader, job: &Job, now: i64) -> Result<Look> {
+    let name = &job.name;
+    let untold = reader.read(|sql| notices::untold(sql, job.id, UNTOLD_MAX))?;
+    // What was given up longer ago nobody mends any more; `notices` has it.
+    let is_new = |notice: &&StoredNotice| {
+        notice.state == NoticeState::Waiting || now.saturating_sub(notice.at) < UNTOLD_MS
+    };
+    let new: Vec<&StoredNotice> = untold.iter().filter(is_new).collect();
+    let Some(last) = new.first() else {
+        return Ok(Look::good("notices", format!("job {name}: nobody waits to be told of its runs")));
+    };
+    let (notifier, run) = (&last.notifier, last.run);
+    let why = last.error.as_ref().map_or(String::new(), |error| format!(": {error}"));
+    let what = match last.state {
+        NoticeState::Waiting => "is to be told again",
+        NoticeState::Sent | NoticeState::Failed => "could not be told",
+    };
+    let more = match new.len() as u64 - 1 {
+        0 => String::new(),
+        others => format!("; {} more", counted(others, "notice")),
+    };
+    let says = format!("job {name}: notifier {notifier} {what} of run {run}{why}{more}");
+    Ok(Look::bad(
+        "notices",
+        says,
+        "`ingather notices` lists them; mend what is named, or change the job (--notify)".to_owned(),
+    ))
 }
 
 /// How a person begins a run: a service writes alone as long as it works on the data directory.

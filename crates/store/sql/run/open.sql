@@ -1,2 +1,2 @@
 -- A new run.
-INSERT INTO run (job, number, kind, started_at) VALUES ($1, $2, $3, $4)
+INSERT INTO run (job, number, kind, started_at, begun_by) VALUES ($1, $2, $3, $4, $5)

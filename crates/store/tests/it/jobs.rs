@@ -2,6 +2,7 @@
 
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
+use ingather_model::job::history::HistoryOf;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Store, documents, runs};
@@ -19,7 +20,9 @@ fn made(store: &Store, names: &[&str]) -> Vec<JobId> {
             definition.name = (*name).to_owned();
             let id = jobs::add(sql, ingather_model::ids::ConnectionId(1), name, &definition, 7)?;
             for number in 1..=place as i64 {
-                runs::open(sql, id, number, RunKind::Full, number)?;
+                let notes = HistoryOf::Failures;
+                let begin = runs::Begin { number, kind: RunKind::Full, at: number, by: "schedule", notes };
+                runs::open(sql, id, begin)?;
                 let outcome = if number % 2 == 0 { RunOutcome::Done } else { RunOutcome::Failed };
                 runs::end(sql, id, number, 10 * number, outcome, "{}", None)?;
             }

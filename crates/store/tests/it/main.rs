@@ -5,8 +5,10 @@
 mod conflicts;
 mod doctor;
 mod handles;
+mod history;
 mod intents;
 mod jobs;
+mod notices;
 mod plans;
 mod statements;
 mod world;

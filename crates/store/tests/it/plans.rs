@@ -31,6 +31,9 @@ const ALLOWED: &[(&str, &str)] = &[
     ("delivery/leaving_any", "the first row of the partial index of removals that are not confirmed"),
     ("delivery/left", "a list of ids that is made unique"),
     ("delivery/drop_dangling", "walks one output after every entry of it was looked at"),
+    ("notice/next", "the first row of the partial index of notices that wait"),
+    ("notice/oldest", "the first row of an index"),
+    ("notice/nth", "as many rows of an index as are kept, once an hour"),
     ("doctor/", "checks and repairs read everything, when a person asks"),
     ("explain/same_identity", "asked by a person about one document that is gone"),
 ];
@@ -51,6 +54,7 @@ const SMALL: &[&str] = &[
     "migration",
     "json_each",
     "tally",
+    "history_from",
     "j",
     "up",
 ];

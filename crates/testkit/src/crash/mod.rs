@@ -118,6 +118,11 @@ impl Crash {
         self.taken_over.load(Ordering::SeqCst)
     }
 
+    /// Dies at once.
+    pub fn die(&self) {
+        self.dead.store(true, Ordering::SeqCst);
+    }
+
     /// Loses the power at once.
     pub fn cut_power(&self, keep: usize) {
         *self.power_loss.lock().unwrap_or_else(PoisonError::into_inner) = Some(keep);

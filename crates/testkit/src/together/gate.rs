@@ -37,6 +37,11 @@ impl Gate {
         drop(self.0.wait_while(self.0.lock(), |state| state.arrived == 0));
     }
 
+    /// How many have come to it.
+    pub fn arrived(&self) -> usize {
+        self.0.lock().arrived
+    }
+
     /// Opens it when the answer is dropped: a test that fails before must not leave threads waiting.
     pub fn opens_at_the_end(&self) -> OpensAtTheEnd {
         OpensAtTheEnd(self.clone())

@@ -1,6 +1,7 @@
 //! Two runs over the same folders that meet in one order, and two sources that meet in one output: told here once, for the engine's
 //! tests and for the planted faults.
 
+pub mod bins;
 pub mod gate;
 pub mod pause;
 
@@ -33,6 +34,9 @@ pub fn definition(world: &World, name: &str, root: &str, outputs: &[&str]) -> De
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        priority: ingather_model::job::Priority::default(),
+        history: ingather_model::job::history::History::default(),
+        notify: Vec::new(),
         schedule: None,
     }
 }

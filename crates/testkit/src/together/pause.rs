@@ -65,10 +65,9 @@ pub fn delivered_while_paused(kind: Kind) -> usize {
         assert!(world.find("docs").expect("it is there").paused);
         gate.open();
         let delivered = at_rest(&world);
-        assert!(
-            world.engine().pause(job.id, false).expect("a process that writes"),
-            "the run is still there"
-        );
+        // One that did not rest may have ended.
+        let hears = world.engine().pause(job.id, false).expect("a process that writes");
+        assert!(hears || delivered == FILES_OF_A_PAUSED_RUN, "the run is still there");
         let report = run.join().expect("a run does not panic").expect("a quiet run ends well");
         assert_eq!((report.stopped, report.counts.added), (false, FILES_OF_A_PAUSED_RUN as u64));
         assert_eq!(world.entries("one").len(), FILES_OF_A_PAUSED_RUN);

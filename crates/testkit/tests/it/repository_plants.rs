@@ -184,7 +184,7 @@ macro_rules! plants {
                 static KIND: RepositoryKind = RepositoryKind {
                     name: "bad",
                     about: "has one fault",
-                    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: false },
+                    capabilities: RepositoryCapabilities { list: true, access: true, unique_uris: true, looks: false, bins: false },
                     source_schema: schema_of::<NoSettings>,
                     open: |source, around| bad(source, around, Plant::$plant),
                 };

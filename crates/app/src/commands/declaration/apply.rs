@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ingather_model::limits;
 use ingather_operations::declaration::{
-    APPLY, Applied, ApplyDeclaration, Declaration, JobChange, JobChangeKind,
+    APPLY, Applied, ApplyDeclaration, ConnectionChange, Declaration, JobChange, JobChangeKind,
 };
 
 use super::yaml;
@@ -46,6 +46,10 @@ fn tell(applied: &Applied) {
         if let Some(counts) = leads_to {
             show::line(&format!("  its next run: {}", sentence(counts)));
         }
+    }
+    for ConnectionChange { connection, changes } in &applied.connections {
+        let what = if applied.applied { "changed" } else { "would change" };
+        show::line(&format!("connection {connection}: {what}: {}", changes.join("; ")));
     }
     match &applied.plan {
         Some(plan) if !applied.applied => {

@@ -1,5 +1,6 @@
 //! `ingather job …`: what there is, what it holds, and its end.
 
+use ingather_model::job::Priority;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
@@ -14,6 +15,9 @@ use ingather_operations::pipeline;
 use super::pages;
 
 mod again;
+pub(super) mod history;
+pub(super) mod notices;
+pub(super) mod report;
 pub(super) mod wait;
 
 use crate::arguments::{Global, Job};
@@ -138,8 +142,17 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
         show::line(&format!("           {way}"));
     }
     show::line(&format!("keep       {}", job.keep.as_str()));
+    if job.definition.priority != Priority::default() {
+        show::line(&format!("priority   {}", job.definition.priority.number()));
+    }
     if let Some(schedule) = &job.schedule {
         tell_schedule(schedule);
+    }
+    for notify in &job.definition.notify {
+        show::line(&format!("notify     {}", notify.describe()));
+    }
+    if !job.definition.history.is_default() {
+        show::line(&format!("history    {}", job.definition.history.describe()));
     }
     show::line(&format!("state      {}", state_of(&job, works)));
     if let Some(hold) = &job.hold {

@@ -14,7 +14,11 @@ use crate::exit::{self, Failure, Result};
 use crate::wiring::{Program, caller};
 use crate::{interrupt, show};
 
-fn jobs(program: &Program<'_>) -> Result<Vec<Job>> {
+/// What is there, for a run: whoever begins one by a name is not told to begin one first, for the store is of an earlier version.
+fn jobs(program: &Program<'_>, dry_run: bool) -> Result<Vec<Job>> {
+    if let Some(data) = program.data.as_ref().filter(|_| !dry_run) {
+        data.reader_up_to_date("sync")?;
+    }
     let mut jobs = Vec::new();
     let ask = |limit: u32, cursor: Option<String>| {
         let page = jobs::LIST.call(&program.context(), &caller(), ListJobs { limit, cursor })?;
@@ -25,13 +29,13 @@ fn jobs(program: &Program<'_>) -> Result<Vec<Job>> {
 }
 
 /// The job that is meant where a name was typed and no file is there. A job for that file, which may be missing just now, comes first.
-pub(super) fn named(program: &Program<'_>, source: &Path, root: &str) -> Result<Option<Job>> {
+pub(super) fn named(program: &Program<'_>, source: &Path, root: &str, dry_run: bool) -> Result<Option<Job>> {
     let is_name =
         source.components().count() == 1 && source.file_name().is_some_and(|name| name == source.as_os_str());
     if !is_name || std::fs::symlink_metadata(source).is_ok() {
         return Ok(None);
     }
-    let mut jobs = jobs(program)?;
+    let mut jobs = jobs(program, dry_run)?;
     if jobs.iter().any(|job| job.root == root) {
         return Ok(None);
     }
@@ -47,7 +51,7 @@ pub(super) fn run(program: &Program<'_>, mut sync: Sync) -> Result<u8> {
             "--all runs jobs as they are stored; leave out what says how a job is to be",
         ));
     }
-    let jobs = jobs(program)?;
+    let jobs = jobs(program, false)?;
     if jobs.is_empty() {
         return Err(Failure::new(
             Code::NothingYet,

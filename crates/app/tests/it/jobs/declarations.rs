@@ -155,3 +155,67 @@ fn a_secret_that_an_export_hides_stays_as_it_is_stored_and_is_asked_for_elsewher
     assert_ne!(renamed, exported);
     apply(&sandbox, &renamed, &[]).refuses(2, &["job other", "stages[0].settings.passwords", "is hidden"]);
 }
+
+/// A throttle of the connection is declared, shown and taken back; it limits what is read, and a wrong one stores nothing.
+#[test]
+fn a_throttle_is_declared_limits_what_is_read_and_is_taken_back() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        sandbox.write("a.txt", &"apple ".repeat(1_000));
+        let with = |settings: &str| {
+            format!("{}repositories:\n  files: {{kind: filesystem, settings: {settings}}}\n", two(&sandbox))
+        };
+        apply(&sandbox, &two(&sandbox), &[]).exits(0);
+        let before = sandbox.run(&["export"]).exits(0).out;
+        for (wrong, why) in [
+            ("{throttle: [{bins: '('}]}", "limits nothing"),
+            ("{throttle: [{bins: '(', fetches_at_once: 1}]}", "the pattern `(` of `bins` cannot be read"),
+            ("{throttle: [{bytes: 1}]}", "unknown field `bytes`"),
+            ("{speed: 1}", "changes the `throttle` of a repository alone"),
+        ] {
+            apply(&sandbox, &with(wrong), &[]).refuses(2, &[why]);
+        }
+        let slow = "{throttle: [{bins: texts, bytes_per_second: 6000}]}";
+        let planned = apply(&sandbox, &with(slow), &["--dry-run"]).exits(0);
+        let change = "connection files: would change: throttle: none → [{\"bins\":\"texts\",\"bytes_per_second\":6000}]\n";
+        assert!(planned.out.contains(change), "{planned:?}");
+        assert_eq!(sandbox.run(&["export"]).exits(0).out, before, "nothing of it is stored");
+        apply(&sandbox, &with(slow), &[]).exits(0);
+        let exported: Value = serde_json::from_str(&sandbox.run(&["export"]).exits(0).out).unwrap();
+        assert_eq!(
+            exported["repositories"]["files"]["settings"],
+            json!({"throttle": [{"bins": "texts", "bytes_per_second": 6000}]})
+        );
+        let seconds =
+            |job: &str| sandbox.run(&["job", "start", job, "--json"]).exits(0).json()[0]["seconds"].clone();
+        assert!(seconds("texts").as_f64().unwrap() >= 0.9, "6,000 bytes at 6,000 a second");
+        apply(&sandbox, &with("{}"), &[]).exits(0);
+        assert!(!sandbox.run(&["export"]).exits(0).out.contains("throttle"));
+    }
+}
+
+#[test]
+fn a_priority_is_declared_shown_changed_and_taken_back_and_one_out_of_bounds_is_refused() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let root = sandbox.root().display().to_string();
+    let with =
+        |more: &str| format!("version: 1\njobs:\n  - name: texts\n    source: {{root: {root}}}\n{more}");
+    apply(&sandbox, &with("    priority: 0\n"), &[])
+        .refuses(2, &["a priority is a number from 1 (first) to 10; 0 is none"]);
+    apply(&sandbox, &with("    priority: 2\n"), &[]).exits(0);
+    let shown = || sandbox.run(&["job", "show", "texts"]).exits(0).out;
+    assert!(shown().contains("priority   2\n"), "{}", shown());
+    let exported: Value = serde_json::from_str(&sandbox.run(&["export"]).exits(0).out).unwrap();
+    assert_eq!(exported["jobs"][0]["priority"], 2);
+    let changed =
+        sandbox.run(&["job", "define", &root, "--name", "texts", "--priority", "7", "--update"]).exits(0);
+    assert!(format!("{changed:?}").contains("priority: 2 → 7"), "{changed:?}");
+    assert!(shown().contains("priority   7\n"));
+    sandbox
+        .run(&["job", "define", &root, "--name", "texts", "--priority", "11", "--update"])
+        .refuses(2, &["11"]);
+    let back = apply(&sandbox, &with(""), &[]).exits(0);
+    assert!(back.out.contains("priority: 7 → 5"), "{back:?}");
+    assert!(!shown().contains("priority"));
+}

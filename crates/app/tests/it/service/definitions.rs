@@ -1,6 +1,6 @@
 //! Jobs that are made and changed while a service works.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
@@ -185,9 +185,20 @@ fn an_api_key_names_no_place_outside_the_roots_of_the_service() {
         define(&service, json!({"root": place("open/in")})).refuses(403, "outside_roots");
     }
     let mut service = Service::with(&sandbox, admin, &["--root", &place("open")]);
+    // Nobody is told what there is elsewhere.
+    for path in [
+        "closed/none",
+        "closed/in/a.txt",
+        "open/../closed/none",
+        "open/way/none",
+        "/proc/self/exe",
+        "/srv/none",
+    ] {
+        define(&service, json!({"root": place(path)})).refuses(403, "outside_roots");
+    }
     define(&service, json!({"root": place("closed/in")})).refuses(403, "outside_roots");
-    define(&service, json!({"root": place("open/../closed/in")})).refuses(400, "wrong_use");
-    define(&service, json!({"root": place("open/way/in")})).refuses(400, "wrong_use");
+    define(&service, json!({"root": place("open/../closed/in")})).refuses(403, "outside_roots");
+    define(&service, json!({"root": place("open/way/in")})).refuses(403, "outside_roots");
     let journal =
         |file: &str| json!({"root": place("open/in"), "outputs": [format!("journal:{}", place(file))]});
     for file in ["closed/j.jsonl", "open/way/j.jsonl", "open/../closed/j.jsonl"] {
@@ -225,4 +236,76 @@ fn an_api_key_names_no_place_outside_the_roots_of_the_service() {
     let by_owner =
         asked(&sandbox, &socket(&sandbox), None, &["job", "define", "closed/in", "--name", "owner"]);
     by_owner.exits(0);
+}
+
+/// What is under way goes by a new throttle at once: a run that may read nothing says so, and goes on when it may.
+#[test]
+fn a_throttle_counts_for_a_run_under_way_and_the_job_says_that_it_waits_for_it() {
+    let sandbox = Sandbox::sqlite();
+    (0..20).for_each(|n| sandbox.write(&format!("{n}.txt"), "apple"));
+    let root = sandbox.root().display().to_string();
+    let job = format!("version: 1\njobs: [{{name: texts, source: {{root: {root}}}}}]\n");
+    std::fs::write(sandbox.path().join("job.yaml"), job).unwrap();
+    sandbox.run(&["apply", "-f", "job.yaml"]).exits(0);
+    let service = Service::start(&sandbox);
+    let declare = |throttle: Value| {
+        let files = json!({"kind": "filesystem", "settings": {"throttle": throttle}});
+        let declaration = json!({"version": 1, "repositories": {"files": files}});
+        let body = json!({ "declaration": declaration });
+        service.request("POST", "/api/v1/declaration").body(&body).send(service.address).is(200);
+    };
+    declare(json!([{"fetches_per_minute": 0}]));
+    service.ask("POST", "/api/v1/jobs/texts/start").is(200);
+    let hold = || service.answer("GET", "/api/v1/jobs/texts")["hold"].clone();
+    let waits =
+        "it waits for its throttle until other documents are read, or the rules of its connection change";
+    assert!(comes(|| hold() == waits), "{}", hold());
+    declare(json!([{"fetches_per_minute": 1}]));
+    assert!(
+        comes(|| hold().as_str().is_some_and(|hold| hold.starts_with("it waits for its throttle until 2"))),
+        "{}",
+        hold()
+    );
+    assert_eq!(found(&service, "apple"), 0);
+    declare(json!([]));
+    at_rest(&service, "texts");
+    assert_eq!(found(&service, "apple"), 20);
+}
+
+#[test]
+fn an_api_key_names_nothing_of_the_machine_in_a_stage() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    let root = std::fs::canonicalize(sandbox.root()).unwrap().display().to_string();
+    let admin = key(&sandbox, "admin", &["admin"], None);
+    let service = Service::with(&sandbox, admin, &["--root", &root]);
+    for (transform, settings) in [
+        ("tika", json!({"url": "http://127.0.0.1:1"})),
+        ("tika", json!({"private_network": true})),
+        ("text", json!({"password_file": "/etc/shadow"})),
+        ("text", json!({"password_variable": "PATH"})),
+        ("ocr", json!({"program": "/usr/bin/env"})),
+    ] {
+        let stages = json!([{"transform": transform, "settings": settings}]);
+        let body = json!({"root": root, "stages": stages});
+        let define = service.request("POST", "/api/v1/jobs").body(&body);
+        define.send(service.address).refuses(403, "outside_roots");
+        let job = json!({"name": "docs", "source": {"root": root}, "stages": stages});
+        let declared = json!({"declaration": {"version": 1, "jobs": [job]}});
+        let apply = service.request("POST", "/api/v1/declaration").body(&declared);
+        apply.send(service.address).refuses(403, "outside_roots");
+    }
+    assert_eq!(service.answer("GET", "/api/v1/jobs")["jobs"], json!([]));
+    // Its owner may, and then it stays when a key changes something else.
+    let passwords = sandbox.path().join("passwords");
+    std::fs::write(&passwords, "secret").unwrap();
+    std::fs::set_permissions(&passwords, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let stage = json!({"transform": "text", "settings": {"password_file": passwords.display().to_string()}});
+    let job = json!({"name": "docs", "source": {"root": root}, "stages": [stage]});
+    let declared = json!({"version": 1, "jobs": [job]}).to_string();
+    std::fs::write(sandbox.path().join("jobs.json"), declared).unwrap();
+    asked(&sandbox, &socket(&sandbox), None, &["apply", "-f", "jobs.json"]).exits(0);
+    let body =
+        json!({"root": root, "name": "docs", "update": true, "compare_content": true, "stages": [stage]});
+    service.request("POST", "/api/v1/jobs").body(&body).send(service.address).is(200);
 }

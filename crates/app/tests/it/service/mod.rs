@@ -16,6 +16,7 @@ mod schedules;
 mod socket;
 mod status;
 mod tls;
+mod told;
 mod watchers;
 mod writer;
 

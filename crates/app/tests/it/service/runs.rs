@@ -75,9 +75,13 @@ fn a_job_that_runs_is_refused_a_second_time_and_stops_when_it_is_aborted_while_a
     let repair = service.request("POST", "/api/v1/system/doctor").body(&json!({"repair": true}));
     assert!(comes(|| repair.send(service.address).status == 409));
     assert_eq!(service.answer("GET", "/api/v1/jobs/root")["works"], true);
-    let aborted = service.answer("POST", "/api/v1/jobs/root/abort");
-    assert_eq!(aborted, json!({"job": "root", "stopping": true}));
-    held.batch_execute("ROLLBACK").unwrap();
+    std::thread::scope(|scope| {
+        let abort = scope.spawn(|| service.answer("POST", "/api/v1/jobs/root/abort"));
+        let stops = || service.answer("GET", "/api/v1/jobs/root")["manifold_state"] == "ABORTINGSTARTINGUP";
+        assert!(comes(stops), "at once, whatever the store does");
+        held.batch_execute("ROLLBACK").unwrap();
+        assert_eq!(abort.join().unwrap(), json!({"job": "root", "stopping": true}));
+    });
     let (first, second) = (at_rest(&service, "root"), at_rest(&service, "second"));
     assert_eq!(first["run"]["outcome"], "stopped", "{first}");
     assert_eq!(second["run"]["outcome"], "done", "{second}");

@@ -69,7 +69,25 @@ pub(super) const ASKED: &[Asked] = &[
     ("system.doctor", &["doctor", "-v"], "POST /system/doctor", Some("{}"), Lines::Items),
     ("declaration.export", &["export"], "GET /declaration", None, Lines::Page),
     ("api_keys.list", &["api-key", "list"], "GET /api-keys", None, Lines::Of("api_keys")),
+    ("notices.list", &["notices"], "GET /notices", None, Lines::Of("notices")),
+    ("history.list", &["history"], "GET /history?limit=100", None, Lines::Of("runs")),
+    (
+        "reports.status",
+        &["report", "status", "root"],
+        "GET /reports/status?job=root",
+        None,
+        Lines::Of("buckets"),
+    ),
+    ("reports.activity", &["report", "activity"], "GET /reports/activity", None, Lines::Of("buckets")),
+    ("reports.results", &["report", "results"], "GET /reports/results", None, Lines::Of("groups")),
     ("audit.list", &["audit"], "GET /audit?limit=3", None, Lines::Of("changes")),
+    (
+        "reports.queue",
+        &["report", "queue", "root"],
+        "GET /reports/queue?job=root",
+        None,
+        Lines::Of("buckets"),
+    ),
 ];
 
 /// Changes: what each of them does is seen by what is stored afterwards, in tests of their own.
@@ -125,7 +143,7 @@ pub(super) fn prepared(kept: Kept) -> Sandbox {
     let sandbox = Sandbox::new(kept);
     (0..60).for_each(|n| sandbox.write(&format!("f{n}.txt"), "apple"));
     sandbox.write("d/a b.txt", "apple");
-    sandbox.synced(&[]);
+    sandbox.synced(&["--history", "documents", "--notify", "nobody:finished"]);
     (0..40).for_each(|n| std::fs::remove_file(sandbox.root().join(format!("f{n}.txt"))).unwrap());
     assert_eq!(sandbox.sync(&[]).0.get("held"), 40);
     sandbox
@@ -144,6 +162,10 @@ fn the_command_line_and_the_service_answer_the_same_for_every_row() {
         let sandbox = prepared(kept);
         let service = Service::start(&sandbox);
         for (name, words, path, body, lines) in ASKED {
+            if *name == "reports.queue" {
+                // Else nothing waits.
+                service.answer("POST", "/api/v1/jobs/root/resend");
+            }
             let (verb, path) = path.split_once(' ').unwrap();
             let mut request = service.request(verb, &format!("/api/v1{path}"));
             if let Some(body) = body {

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use ingather_model::job::RunKind;
+use ingather_model::job::history::HistoryOf;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::{Durability, Store, Target, jobs, runs};
 use rustix::process::{Pid, Signal, kill_process};
@@ -148,7 +149,9 @@ fn a_run_whose_process_is_gone_is_not_called_running() {
         .write(Durability::Synced, |sql| {
             let job = jobs::by_name(sql, "root")?.unwrap();
             let run = jobs::begin(sql, job.id)?.unwrap();
-            runs::open(sql, job.id, run, RunKind::Full, 0)
+            let begin =
+                runs::Begin { number: run, kind: RunKind::Full, at: 0, by: "", notes: HistoryOf::Failures };
+            runs::open(sql, job.id, begin)
         })
         .unwrap();
     drop(store);

@@ -2,25 +2,35 @@
 
 use ingather_contract::registry::Registry;
 use ingather_model::guard::Guard;
+use ingather_model::job::history::History;
+use ingather_model::job::notify::Notify;
 use ingather_model::job::{ContentBy, Definition, Keep, Stage};
+use ingather_model::limits;
 use ingather_store::Reader;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use serde_json::{Value, json};
 
-use super::wanted::{NAME_MAX, Wanted, is_of_name};
+use super::wanted::{NAME_MAX, Wanted, is_of_name, refuse_of_the_machine};
 use crate::connections::FILES;
+use crate::context::Places;
 use crate::jobs::sync::SyncSource;
 use crate::jobs::{KeepWord, schedule};
 use crate::pipeline;
 use crate::problem::{Code, Problem, Result};
 
 /// The job that a request speaks of.
-pub(crate) fn find(registry: &Registry, reader: Option<&Reader>, request: &SyncSource) -> Result<Wanted> {
+pub(crate) fn find(
+    registry: &Registry,
+    places: Places<'_>,
+    reader: Option<&Reader>,
+    request: &SyncSource,
+) -> Result<Wanted> {
     let stored = match reader {
         Some(reader) => find_stored(reader, request)?,
         None => None,
     };
+    refuse_of_the_machine(places, registry, stored.as_ref(), request.stages.as_deref())?;
     let definition = match &stored {
         Some(job) => job.definition.clone(),
         None => new_definition(reader, request)?,
@@ -91,6 +101,9 @@ pub(crate) fn plain(name: String, root: &str) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        priority: ingather_model::job::Priority::default(),
+        history: History::default(),
+        notify: Vec::new(),
         schedule: None,
     }
 }
@@ -117,6 +130,18 @@ fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncS
         Some(KeepWord::Nothing) => definition.keep = Keep::Nothing,
         None => {}
     }
+    if let Some(number) = request.priority {
+        definition.priority = number.try_into().map_err(|why| Problem::new(Code::Definition, why))?;
+    }
+    if let Some(word) = request.history {
+        definition.history.of = word.into();
+    }
+    if let Some(days) = request.history_days {
+        definition.history.days = (days > 0).then_some(days);
+    }
+    if let Some(given) = &request.notify {
+        definition.notify = notifies(given).map_err(|why| Problem::new(Code::Definition, why))?;
+    }
     if let Some(given) = &request.schedule {
         definition.schedule = schedule::given(given).map_err(|why| Problem::new(Code::Definition, why))?;
     }
@@ -128,6 +153,25 @@ fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncS
         retire(&mut definition, before);
     }
     Ok(definition)
+}
+
+/// Who is told of ends of runs, as it is typed: each notifier once.
+///
+/// # Errors
+/// A sentence that says what cannot be meant.
+pub(crate) fn notifies(given: &[String]) -> std::result::Result<Vec<Notify>, String> {
+    if given.len() > limits::NOTIFIERS_MAX {
+        return Err(format!("a job names at most {} notifiers", limits::NOTIFIERS_MAX));
+    }
+    let found =
+        given.iter().map(|text| Notify::parse(text)).collect::<std::result::Result<Vec<_>, String>>()?;
+    let twice = |one: &&Notify| found.iter().filter(|other| other.to == one.to).count() > 1;
+    match found.iter().find(twice) {
+        Some(twice) => {
+            Err(format!("notifier {} is named twice; name it once, with all that it is told of", twice.to))
+        }
+        None => Ok(found),
+    }
 }
 
 /// Remembers the outputs that a definition leaves: the next run takes out of them what they hold of the job.
@@ -163,6 +207,20 @@ mod tests {
         assert_eq!(changed(set.clone(), json!({"root": "/srv/share"})), set);
         let back = json!({"root": "/srv/share", "source": {"exclude": null}, "keep": "nothing", "compare_content": false});
         assert_eq!(changed(set, back), new);
+    }
+
+    #[test]
+    fn what_is_kept_of_runs_is_set_kept_and_taken_back() {
+        let request = serde_json::from_value(json!({"root": "/srv/share"})).unwrap();
+        let new = new_definition(None, &request).unwrap();
+        let set =
+            changed(new.clone(), json!({"root": "/srv/share", "history": "documents", "history_days": 7}));
+        assert_eq!(set.history.describe(), "documents, 7 days");
+        assert_eq!(changed(set.clone(), json!({"root": "/srv/share"})), set);
+        assert_eq!(
+            changed(set, json!({"root": "/srv/share", "history": "failures", "history_days": 0})),
+            new
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use ingather_contract::registry::Registry;
 use ingather_contract::secrets::Place;
 use ingather_model::guard::Guard;
+use ingather_model::job::notify::Notify;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{ContentBy, Definition, Keep};
 use serde_json::{Value, json};
@@ -59,6 +60,19 @@ pub(crate) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
             Guard::Limits { percent, documents } => format!("{percent} % and {documents}"),
         };
         found.push(format!("delete-guard: {} → {}", word(old.delete_guard), word(new.delete_guard)));
+    }
+    if old.priority != new.priority {
+        found.push(format!("priority: {} → {}", old.priority.number(), new.priority.number()));
+    }
+    if old.history != new.history {
+        found.push(format!("history: {} → {}", old.history.describe(), new.history.describe()));
+    }
+    if old.notify != new.notify {
+        let words = |all: &[Notify]| match all.is_empty() {
+            true => "none".to_owned(),
+            false => all.iter().map(Notify::describe).collect::<Vec<_>>().join(" "),
+        };
+        found.push(format!("notify: {} → {}", words(&old.notify), words(&new.notify)));
     }
     if old.schedule != new.schedule {
         let words =

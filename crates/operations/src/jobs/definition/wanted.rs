@@ -4,20 +4,24 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use ingather_contract::registry::Registry;
+use ingather_contract::secrets;
 use ingather_engine::jobs::check_pipeline;
 use ingather_engine::{Mode, Options, Report, outputs};
 use ingather_model::fault::Fault;
-use ingather_model::job::{Definition, RunKind};
+use ingather_model::job::notify::Notify;
+use ingather_model::job::{Definition, RunKind, Stage};
 use ingather_model::names;
 use ingather_model::run_counts::{RunCounts, counted, number};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
-use ingather_store::{Durability, Reader, deliveries, documents};
+use ingather_store::{Durability, Reader, Sql, StoreError, deliveries, documents};
 
 use super::dry_run;
 use crate::connections::{FILES, files, refuse_inside};
 use crate::context::{Context, Places, Writing, journals};
 use crate::jobs::schedule;
+use crate::pipeline::StageSettings;
 use crate::problem::{Code, Problem, Result};
 
 /// Characters of a job's name.
@@ -106,6 +110,39 @@ fn refuse_links(root: &Path) -> Result<()> {
     }
 }
 
+/// Refuses settings of stages that name something of this machine which the stored job does not name: the program would reach it with its
+/// own rights for somebody who has none here. Before they are looked at, which tells of what there is.
+pub(crate) fn refuse_of_the_machine(
+    places: Places<'_>,
+    registry: &Registry,
+    stored: Option<&Job>,
+    given: Option<&[StageSettings]>,
+) -> Result<()> {
+    let Places::Below(_) = places else { return Ok(()) };
+    let before = stored.map_or(&[][..], |job| &job.definition.stages);
+    for stage in given.unwrap_or_default() {
+        let Some(kind) = registry.transform(&stage.transform) else { continue };
+        let schema = (kind.schema)();
+        let place = secrets::Place::of(&schema);
+        let Some(settings) = stage.settings.as_object() else { continue };
+        for (name, value) in settings.iter().filter(|(name, _)| place.field(name).is_of_the_machine()) {
+            let is_as_before =
+                |other: &Stage| other.transform == stage.transform && other.settings.get(name) == Some(value);
+            if !before.iter().any(is_as_before) {
+                return Err(Problem::new(
+                    Code::OutsideRoots,
+                    format!(
+                        "`{name}` of the stage `{}` names something of the machine of the service; only its owner sets it, over the socket \
+                         of the service or without one",
+                        stage.transform
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 impl Wanted {
     /// Refuses what cannot be stored, before anything is made; [`Wanted::check_outputs`] comes first.
     pub(crate) fn check_all(
@@ -117,12 +154,15 @@ impl Wanted {
     ) -> Result<()> {
         self.refuse_another_root()?;
         let root = path_of(&self.root)?;
+        // First: what else is refused tells of what is there.
+        if self.stored.is_none() {
+            places.refuse_elsewhere(&root)?;
+        }
         refuse_inside(context.host.data(), &root)?;
         if self.stored.is_none() {
             refuse_name(&self.definition.name)?;
             refuse_machine(&root, terms.whole_machine)?;
             refuse_links(&root)?;
-            places.refuse_elsewhere(&root)?;
         }
         let known = self.stored.as_ref().map(|job| journals(&job.definition)).unwrap_or_default();
         for file in journals(&self.definition).iter().filter(|file| !known.contains(file)) {
@@ -172,6 +212,8 @@ impl Wanted {
         if let Some(schedule) = self.definition.schedule.as_ref().filter(|new| before != Some(*new)) {
             schedule::check(schedule, context.now()).map_err(|why| Problem::new(Code::Definition, why))?;
         }
+        self.refuse_unknown_notifiers(context)?;
+        self.definition.history.check().map_err(|why| Problem::new(Code::Definition, why))?;
         if self.stored.is_some() {
             return Ok(());
         }
@@ -183,6 +225,23 @@ impl Wanted {
             fault @ Fault::Passing { .. } => Problem::unable(format!("{fault}; nothing was changed")),
             fault => Problem::new(Code::Source, format!("{fault}; nothing was changed")),
         })
+    }
+
+    /// Refuses names of notifiers that a service has not, where a service is asked: elsewhere nobody knows which there will be.
+    fn refuse_unknown_notifiers(&self, context: &Context<'_>) -> Result<()> {
+        let Some(there) = context.host.notifiers() else { return Ok(()) };
+        let known = self.stored.as_ref().map_or(&[][..], |job| &job.definition.notify);
+        let mut new = self.definition.notify.iter().filter(|notify| !known.contains(notify));
+        match new.find(|notify| !there.contains(&notify.to)) {
+            None => Ok(()),
+            Some(Notify { to, .. }) => {
+                let names = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+                let sentence = format!(
+                    "there is no notifier `{to}`; whoever runs the service declares them (`ingather serve --notifiers`), there is {names}"
+                );
+                Err(Problem::new(Code::Definition, sentence))
+            }
+        }
     }
 
     /// Refuses to leave an output that holds much of the job, unless the guard is off: nothing could hold these removals, which
@@ -258,13 +317,16 @@ impl Wanted {
         self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition)
     }
 
-    /// Whether nothing but its schedule is to be otherwise.
-    pub(crate) fn changes_schedule_alone(&self) -> bool {
-        let with_schedule = |stored: &Job| Definition {
+    /// Whether nothing is to be otherwise but what no run depends on: its schedule and its priority, its history, and who is told of it.
+    pub(crate) fn changes_beside_runs_alone(&self) -> bool {
+        let with_those = |stored: &Job| Definition {
             schedule: self.definition.schedule.clone(),
+            history: self.definition.history,
+            notify: self.definition.notify.clone(),
+            priority: self.definition.priority,
             ..stored.definition.clone()
         };
-        self.stored.as_ref().is_some_and(|stored| with_schedule(stored) == self.definition)
+        self.stored.as_ref().is_some_and(|stored| with_those(stored) == self.definition)
     }
 
     /// Makes ready what storing it needs: outputs that are new to it can be opened, and its conditions take nothing out of outputs
@@ -296,16 +358,21 @@ impl Wanted {
         if let Some(stored) = self.stored.as_ref().filter(|_| !self.changes()) {
             return Ok(stored.clone());
         }
-        let stored = store_all(writing, &[self], now)?;
+        let stored = store_all(writing, &[self], now, |_| Ok(()))?;
         stored.into_iter().next().ok_or_else(outdated)
     }
 }
 
-/// Stores jobs, all of them or none, and answers as they are stored.
+/// Stores jobs, all of them or none, and answers as they are stored; `beside` is what is stored with them.
 ///
 /// # Errors
 /// `Outdated` when somebody changed one of them since it was looked at.
-pub(crate) fn store_all(writing: &Writing, wanted: &[&Wanted], now: i64) -> Result<Vec<Job>> {
+pub(crate) fn store_all(
+    writing: &Writing,
+    wanted: &[&Wanted],
+    now: i64,
+    beside: impl Fn(&mut Sql<'_>) -> std::result::Result<(), StoreError>,
+) -> Result<Vec<Job>> {
     let repository = files(&writing.store, now)?;
     let stored = writing.store.write(Durability::Synced, |sql| {
         writing.lease.fence(sql)?;
@@ -330,6 +397,7 @@ pub(crate) fn store_all(writing: &Writing, wanted: &[&Wanted], now: i64) -> Resu
             };
             stored.extend(jobs::get(sql, id)?);
         }
+        beside(sql)?;
         Ok(Some(stored))
     })?;
     stored.ok_or_else(outdated)

@@ -53,6 +53,7 @@ impl Watched {
                 data: data.clone(),
                 host,
                 process,
+                asked_by: String::new(),
             }
         }
     }

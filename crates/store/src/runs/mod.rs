@@ -1,9 +1,13 @@
 //! Runs: one pass of a job, its marks, its blind spots and what it holds back.
 
+pub mod history;
+pub mod notices;
+
 use std::collections::HashMap;
 
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
+use ingather_model::job::history::{HistoryKind, HistoryOf};
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
@@ -35,6 +39,23 @@ pub struct Run {
     pub counts: Option<String>,
     /// Why it ended early.
     pub error: Option<String>,
+    /// Who or what began it, in words; none when that was not noted.
+    pub begun_by: Option<String>,
+}
+
+/// A run that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Begin<'a> {
+    /// Its number in the job.
+    pub number: i64,
+    /// How it looks at its source.
+    pub kind: RunKind,
+    /// When, milliseconds since 1970 UTC.
+    pub at: i64,
+    /// Who or what begins it, in words.
+    pub by: &'a str,
+    /// Which documents it notes.
+    pub notes: HistoryOf,
 }
 
 fn read(row: &Row<'_>) -> Result<Run> {
@@ -52,19 +73,29 @@ fn read_from(row: &Row<'_>, first: usize) -> Result<Run> {
         guard: row.opt_word(first + 6, GuardState::parse)?,
         counts: row.opt_text(first + 7)?,
         error: row.opt_text(first + 8)?,
+        begun_by: row.opt_text(first + 9)?,
     })
 }
 
 /// Opens a run; one that was left open is closed as interrupted, and marks of earlier runs go.
-pub fn open(sql: &mut Sql<'_>, job: JobId, number: i64, kind: RunKind, now: i64) -> Result<()> {
-    interrupt(sql, job, now)?;
-    let values = [Value::Int(job.0), Value::Int(number), Value::Text(kind.as_str()), Value::Int(now)];
+pub fn open(sql: &mut Sql<'_>, job: JobId, run: Begin<'_>) -> Result<()> {
+    let Begin { number, kind, at, by, notes } = run;
+    interrupt(sql, job, at)?;
+    let values =
+        [Value::Int(job.0), Value::Int(number), Value::Text(kind.as_str()), Value::Int(at), Value::Text(by)];
     sql.execute(&queries::RUN_OPEN, &values)?;
     if !failpoint(Failpoint::InterruptedListingContinued) {
         sql.execute(&queries::LISTED_IDS_DROP, &[Value::Int(job.0), Value::Int(number)])?;
     }
-    sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - limits::RUNS_KEPT)])?;
-    Ok(())
+    let trimmed =
+        sql.execute(&queries::RUN_TRIM, &[Value::Int(job.0), Value::Int(number - limits::RUNS_KEPT)])?;
+    if trimmed > 0 {
+        history::know_runs_from_oldest(sql, job)?;
+    }
+    match notes {
+        HistoryOf::Documents => history::know_from(sql, job, HistoryKind::Documents, at),
+        HistoryOf::Failures => history::know_no_more(sql, job, HistoryKind::Documents),
+    }
 }
 
 /// Closes a run that was left open as interrupted.

@@ -1,0 +1,175 @@
+//! What a service does beside its runs, in a thread of its own: it tells notifiers of ends of runs, and forgets history that is too old.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use ingather_contract::call::CallContext;
+use ingather_contract::notifier::{Notice, Notifier};
+use ingather_model::fault::Fault;
+use ingather_model::limits;
+use ingather_notify::{Declared, Notifiers};
+use ingather_operations::Service as _;
+use ingather_operations::jobs::{history, notices};
+
+use crate::exit::{Failure, Result};
+use crate::service::{Running, begin_thread, refuse_stopped};
+use crate::wiring;
+
+/// Reads the file that declares notifiers.
+pub(crate) fn notifiers(path: Option<&Path>) -> Result<Notifiers> {
+    let Some(path) = path else { return Ok(Notifiers::default()) };
+    let wrong = |why: String| Failure::usage(format!("--notifiers {}: {why}", path.display()));
+    let text = ingather_notify::read_own(path).map_err(wrong)?;
+    // JSON is YAML, too.
+    let declared: Declared = serde_saphyr::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    ingather_notify::open(declared).map_err(wrong)
+}
+
+impl Running {
+    /// Does chores until the service is asked to end; `days`: how long history is kept.
+    pub(crate) fn do_chores(self: &Arc<Running>, days: u32) -> Result<()> {
+        let running = self.clone();
+        let work = move || {
+            let mut tidied = i64::MIN;
+            if let Err(problem) = notices::hasten(&running.context()) {
+                running.log(&format!("notices cannot be looked at: {problem}"));
+            }
+            while refuse_stopped().is_ok() {
+                // Also when the clock was put back.
+                if wiring::now().abs_diff(tidied) >= limits::HISTORY_TIDY_MS as u64 {
+                    tidied = wiring::now();
+                    running.forget(days);
+                }
+                let again = running.send_notices();
+                let wait = again.map_or(limits::HISTORY_TIDY_MS, |again| again - wiring::now());
+                running.chores.wait(Duration::from_millis(wait.clamp(1, limits::HISTORY_TIDY_MS) as u64));
+            }
+        };
+        self.keep_thread(begin_thread("chores", work)?);
+        Ok(())
+    }
+
+    fn forget(&self, days: u32) {
+        let context = self.context();
+        let forgotten = history::forget_old(&context).and_then(|_| notices::forget_old(&context, days));
+        if let Err(problem) = forgotten {
+            self.log(&format!("old history cannot be forgotten: {problem}"));
+        }
+    }
+
+    /// Tells what is due; when to look again, milliseconds since 1970 UTC.
+    fn send_notices(&self) -> Option<i64> {
+        let call = self.context().call();
+        let whole = Duration::from_millis(limits::NOTICE_WHOLE_MS_MAX);
+        let tell = |notifier: Arc<dyn Notifier>, notice: Notice| {
+            tell_within(whole, &self.left, &call, notifier, notice)
+        };
+        let sent = notices::send_due(&self.context(), &self.notifiers.by_name, &tell);
+        sent.unwrap_or_else(|problem| {
+            self.log(&format!("notices cannot be sent: {problem}"));
+            Some(wiring::now() + limits::NOTICE_WAIT_MS_MIN)
+        })
+    }
+}
+
+/// Tells somebody, who has this long for it, in a thread of its own: nobody else waits for longer. `left` counts the threads that still
+/// wait.
+fn tell_within(
+    whole: Duration,
+    left: &Arc<AtomicUsize>,
+    call: &CallContext,
+    notifier: Arc<dyn Notifier>,
+    notice: Notice,
+) -> std::result::Result<(), Fault> {
+    if left.load(Ordering::Relaxed) >= limits::NOTICES_LEFT_MAX {
+        return Err(Fault::passing("slow", "earlier attempts still wait for those who were to be told"));
+    }
+    let (answers, answer) = mpsc::channel();
+    let (of_thread, ends) = (call.clone(), left.clone());
+    left.fetch_add(1, Ordering::Relaxed);
+    let told = std::thread::Builder::new().name("notice".to_owned()).spawn(move || {
+        let told = catch_unwind(AssertUnwindSafe(|| notifier.tell(&of_thread, &notice)));
+        ends.fetch_sub(1, Ordering::Relaxed);
+        // Nobody listens any more where the program ends, or this took too long.
+        let _ = told.map(|told| answers.send(told));
+    });
+    told.map_err(|error| {
+        left.fetch_sub(1, Ordering::Relaxed);
+        Fault::passing("resources", format!("a thread cannot be started: {error}"))
+    })?;
+    let look = Duration::from_millis(limits::NOTICE_LOOK_MS);
+    let mut waited = Duration::ZERO;
+    loop {
+        match answer.recv_timeout(look.min(whole)) {
+            Ok(told) => return told,
+            // The program ends, whatever somebody far away takes their time for; it is told again by the next one.
+            Err(mpsc::RecvTimeoutError::Timeout) if call.cancel.cancelled() => {
+                return Err(Fault::passing("stopped", "the service ends"));
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) if waited >= whole => {
+                let sentence = format!("it took longer than {} s to be told", whole.as_secs());
+                return Err(Fault::passing("slow", sentence));
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => waited += look,
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                return Err(Fault::passing("fault", "the notifier failed by a fault of this program"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use ingather_contract::call::Cancel;
+    use ingather_model::job::notify::NotifyEvent;
+
+    use super::*;
+    use crate::wiring::SystemClock;
+
+    /// Tells nobody before it is let go.
+    struct Slow(Mutex<mpsc::Receiver<()>>);
+
+    impl Notifier for Slow {
+        fn tell(&self, _: &CallContext, _: &Notice) -> std::result::Result<(), Fault> {
+            self.0.lock().unwrap().recv().unwrap_or_default();
+            Ok(())
+        }
+
+        fn describe(&self) -> String {
+            "slow".to_owned()
+        }
+    }
+
+    #[test]
+    fn who_takes_too_long_is_left_alone_and_so_many_at_once() {
+        let call = CallContext { clock: Arc::new(SystemClock), cancel: Cancel::default() };
+        let notice = || Notice {
+            id: "1".to_owned(),
+            at: 0,
+            event: NotifyEvent::Failed,
+            job: "docs".to_owned(),
+            run: 1,
+            subject: String::new(),
+            text: String::new(),
+            body: serde_json::Value::Null,
+        };
+        let left = Arc::new(AtomicUsize::new(0));
+        let (lets_go, waits) = mpsc::channel();
+        let slow: Arc<dyn Notifier> = Arc::new(Slow(Mutex::new(waits)));
+        let tell = |whole: Duration| tell_within(whole, &left, &call, slow.clone(), notice()).unwrap_err();
+        for _ in 0..limits::NOTICES_LEFT_MAX {
+            assert!(tell(Duration::ZERO).to_string().contains("took longer than"));
+        }
+        assert!(tell(Duration::from_secs(3_600)).to_string().contains("earlier attempts still wait"));
+        drop(lets_go);
+        while left.load(Ordering::Relaxed) > 0 {
+            std::thread::yield_now();
+        }
+        tell_within(Duration::from_secs(60), &left, &call, slow.clone(), notice()).unwrap();
+    }
+}

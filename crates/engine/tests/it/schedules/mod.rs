@@ -1,0 +1,5 @@
+//! What begins by itself, and when.
+
+mod compressed_day;
+mod scheduler;
+mod watches;

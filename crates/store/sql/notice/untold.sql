@@ -1,0 +1,3 @@
+-- What could not be told of a job, the latest first.
+SELECT id, at, job, run, event, notifier, body, state, attempts, due, error FROM notice
+WHERE job = $1 AND state <> 'sent' AND attempts > 0 ORDER BY at DESC LIMIT $2
