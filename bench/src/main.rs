@@ -9,6 +9,7 @@ mod page;
 mod reading;
 mod relevance;
 mod rows;
+mod service;
 mod synthetic;
 mod trees;
 
@@ -21,12 +22,14 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USE: &str = "use: cargo x bench [NAME...] [--small] [--pairs N]";
+const USE: &str = "use: cargo x bench [NAME...] [--small] [--pairs N] [--before PROGRAM]";
 
 /// How to measure.
 pub(crate) struct Bench {
     /// The program.
     pub(crate) program: PathBuf,
+    /// Another one to stand beside it, such as that of an earlier version.
+    pub(crate) before: Option<PathBuf>,
     /// Folder for trees and data directories; goes away at the end.
     pub(crate) scratch: tempfile::TempDir,
     /// Sizes are a hundredth, so that only counts mean something.
@@ -71,13 +74,14 @@ fn main() -> ExitCode {
 
 fn bench(words: &[String]) -> Result<()> {
     let mut names: Vec<&str> = Vec::new();
-    let mut program = None;
+    let (mut program, mut before) = (None, None);
     let (mut small, mut pairs) = (false, 5);
     let mut rest = words.iter().map(String::as_str);
     while let Some(word) = rest.next() {
         match word {
             "--small" => small = true,
             "--pairs" => pairs = rest.next().and_then(|text| text.parse().ok()).ok_or(USE)?,
+            "--before" => before = rest.next().map(PathBuf::from),
             "--program" => program = rest.next().map(PathBuf::from),
             name if rows::ALL.iter().any(|row| row.name == name) => names.push(name),
             _ => {
@@ -88,6 +92,7 @@ fn bench(words: &[String]) -> Result<()> {
     }
     let bench = Bench {
         program: std::fs::canonicalize(program.ok_or(USE)?)?,
+        before: before.map(std::fs::canonicalize).transpose()?,
         scratch: tempfile::tempdir()?,
         small,
         pairs: if small { 1 } else { pairs },

@@ -4,9 +4,13 @@ mod counts;
 mod files;
 mod first;
 mod inventory;
+mod many_jobs;
+mod moves;
 mod postgres;
 pub(crate) mod queries;
 mod reading;
+mod real_tree;
+mod served;
 mod snippets;
 mod spelling;
 mod store;
@@ -52,6 +56,11 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "postgres", measure: postgres::measure },
     Row { name: "store", measure: store::measure },
     Row { name: "watched", measure: watched::measure },
+    Row { name: "idle", measure: many_jobs::idle },
+    Row { name: "busy", measure: many_jobs::busy },
+    Row { name: "moves", measure: moves::measure },
+    Row { name: "served", measure: served::measure },
+    Row { name: "real-tree", measure: real_tree::measure },
     Row { name: COUNTS, measure: counts::measure },
 ];
 

@@ -1,14 +1,12 @@
 //! Changes in a watched folder: how soon search finds them, and what that costs beside `sync` once a second.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{sync, thousands};
 use crate::measure::{pause, run, used};
 use crate::page::{Goal, Line};
+use crate::service::{Client, Service};
 use crate::{Bench, Result};
 
 const FILES_PER_FOLDER: usize = 20;
@@ -16,71 +14,22 @@ const A_SECOND: usize = 20;
 /// Longest wait for one change, after which the row has failed.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A service that is ended with this.
-struct Service {
-    child: Child,
-    address: SocketAddr,
-    key: String,
+/// Whether a search for a word finds something.
+fn finds(client: &mut Client, word: &str) -> Result<bool> {
+    let found = client.get(&format!("/search?query={word}&limit=1&all=true"))?;
+    Ok(found["summary"]["total"].as_u64() > Some(0))
 }
 
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Service {
-    fn start(bench: &Bench, data: &str) -> Result<Service> {
-        let program = || {
-            let mut program = Command::new(&bench.program);
-            program.arg("--data").arg(bench.path(data));
-            program
-        };
-        let made = program().args(["api-key", "create", "bench", "--role", "admin"]).output()?;
-        let key = String::from_utf8_lossy(&made.stdout).trim().to_owned();
-        let mut child =
-            program().args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn()?;
-        let mut told = BufReader::new(child.stderr.take().ok_or("no stderr")?);
-        let mut line = String::new();
-        told.read_line(&mut line)?;
-        // Behind the time of the line.
-        let address = line.split_once("listening on http://").and_then(|(_, rest)| rest.split(' ').next());
-        let address = address.ok_or_else(|| format!("the service said {line:?}"))?.parse()?;
-        // Nobody reads on: it says little.
-        std::mem::forget(told);
-        Ok(Service { child, address, key })
-    }
-
-    /// Whether a search for a word finds something.
-    fn finds(&self, word: &str) -> Result<bool> {
-        let mut stream = TcpStream::connect(self.address)?;
-        write!(
-            stream,
-            "GET /api/v1/search?query={word}&limit=1&all=true HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {}\r\n\
-             Connection: close\r\n\r\n",
-            self.key
-        )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let body = answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
-        let body: serde_json::Value =
-            serde_json::from_str(body).map_err(|error| format!("{error}: {answer}"))?;
-        Ok(body["summary"]["total"].as_u64() > Some(0))
-    }
-
-    /// Waits until a word is found.
-    fn waits_for(&self, word: &str) -> Result<()> {
-        let begin = Instant::now();
-        while !self.finds(word)? {
-            if begin.elapsed() > LONGEST {
-                return Err(format!("{word} is not found").into());
-            }
-            pause(Duration::from_millis(10));
+/// Waits until a word is found.
+fn waits_for(client: &mut Client, word: &str) -> Result<()> {
+    let begin = Instant::now();
+    while !finds(client, word)? {
+        if begin.elapsed() > LONGEST {
+            return Err(format!("{word} is not found").into());
         }
-        Ok(())
+        pause(Duration::from_millis(10));
     }
+    Ok(())
 }
 
 /// A tree of small files.
@@ -132,7 +81,7 @@ impl Tree {
 }
 
 /// Milliseconds from each change to the answer that had it.
-fn latencies(service: &Service, tree: &Tree, changes: usize) -> Result<Vec<f64>> {
+fn latencies(client: &mut Client, tree: &Tree, changes: usize) -> Result<Vec<f64>> {
     let (sender, made) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         let changing = scope.spawn(move || {
@@ -142,7 +91,7 @@ fn latencies(service: &Service, tree: &Tree, changes: usize) -> Result<Vec<f64>>
         let mut waits = Vec::new();
         // In their order: one that is found before an older one counts from when that was found, so as longer than it was.
         for (number, at) in made {
-            service.waits_for(&Tree::word(1, number))?;
+            waits_for(client, &Tree::word(1, number))?;
             waits.push(at.elapsed().as_secs_f64() * 1_000.0);
         }
         changing.join().map_err(|_| "the changes failed")??;
@@ -153,12 +102,12 @@ fn latencies(service: &Service, tree: &Tree, changes: usize) -> Result<Vec<f64>>
 
 /// Processor time of the service for the same changes, while nobody searches.
 fn cost_of_service(service: &Service, tree: &Tree, changes: usize) -> Result<f64> {
-    let cpu = || used(service.child.id()).ok_or("the service has ended");
+    let cpu = || used(service.pid()).ok_or("the service has ended");
     let before = cpu()?;
     tree.change_all(2, changes, |_, _| {})?;
     pause(Duration::from_secs(1));
     let spent = cpu()? - before;
-    service.waits_for(&Tree::word(2, changes - 1))?;
+    waits_for(&mut service.client()?, &Tree::word(2, changes - 1))?;
     Ok(spent)
 }
 
@@ -185,11 +134,11 @@ fn cost_of_syncs(bench: &Bench, tree: &Tree, changes: usize) -> Result<f64> {
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
     let (tree, changes) = (Tree::new(bench)?, bench.size(1_000));
     run(&sync(bench, "continuous", &tree.root, "index").and(["--schedule", "continuous"]))?;
-    let service = Service::start(bench, "continuous")?;
+    let service = Service::start(bench, "continuous", None, &["--searches-per-second", "1000"])?;
     // The first pass is over.
     tree.change(0, 0)?;
-    service.waits_for(&Tree::word(0, 0))?;
-    let waits = latencies(&service, &tree, changes)?;
+    waits_for(&mut service.client()?, &Tree::word(0, 0))?;
+    let waits = latencies(&mut service.client()?, &tree, changes)?;
     let ours = cost_of_service(&service, &tree, changes)?;
     drop(service);
     let theirs = cost_of_syncs(bench, &tree, changes)?;

@@ -1,6 +1,8 @@
 //! The program as long as it serves: it has the right to write from its beginning to its end, hands it to whoever writes, and runs
 //! jobs in threads of their own.
 
+mod changes;
+
 use std::any::Any;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,6 +25,7 @@ use ingather_operations::{Background, Context, Doing, Host, LogEntry, Service, W
 use ingather_server::Stop;
 use ingather_store::Reader;
 
+pub(crate) use self::changes::Changes;
 use crate::arguments::Global;
 use crate::data::DataDirectory;
 use crate::exit::{Code, Failure, Result};
@@ -81,26 +84,6 @@ struct Writer {
     writers: Arc<Writers>,
     changes: Arc<Changes>,
     alone: bool,
-}
-
-/// Tells whoever looks at schedules that they or jobs may have changed.
-#[derive(Default)]
-pub(crate) struct Changes {
-    changed: Mutex<bool>,
-    told: Condvar,
-}
-
-impl Changes {
-    pub(crate) fn tell(&self) {
-        *locked(&self.changed) = true;
-        self.told.notify_all();
-    }
-
-    /// Waits for a change, at most `longest`.
-    pub(crate) fn wait(&self, longest: Duration) {
-        let changed = self.told.wait_timeout_while(locked(&self.changed), longest, |changed| !*changed);
-        *changed.unwrap_or_else(PoisonError::into_inner).0 = false;
-    }
 }
 
 impl Drop for Writer {
@@ -280,6 +263,7 @@ impl Running {
                 running.chores.tell();
                 let wait = again.map_or(limits::SCHEDULE_LOOK_MS_MAX, |again| again - wiring::now());
                 let wait = wait.clamp(1, limits::SCHEDULE_LOOK_MS_MAX);
+                running.changes.rest(Duration::from_millis(limits::SCHEDULE_LOOK_MS_MIN));
                 running.changes.wait(Duration::from_millis(wait as u64));
             }
         };

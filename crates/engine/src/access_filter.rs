@@ -88,7 +88,7 @@ fn pending_containers(
     if shut.is_empty() {
         return Ok(PendingContainers::default());
     }
-    let jobs = jobs::list(sql)?.into_iter().map(|job| job.id.0).collect();
+    let jobs = jobs::names(sql)?.into_iter().map(|(job, _)| job.0).collect();
     let closed = shut.into_iter().map(|(job, shut)| {
         let above: Judged = judged.iter().map(|(id, (_, p))| (*id, (!shut.contains(id), *p))).collect();
         (job, above.keys().filter(|id| !open(&above, **id)).map(|id| id.0).collect::<IdSet>())

@@ -1,7 +1,7 @@
 //! Which jobs are to run by themselves, and whose window is closed: asked when something has changed, and at the time that it names. It
 //! begins nothing itself, so that tests and programs begin runs in their own way.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
@@ -9,26 +9,83 @@ use ingather_model::job::schedule::{Asked, Calendar, Schedule};
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
-use ingather_store::Reader;
-use ingather_store::jobs::{self, Job};
+use ingather_store::jobs::{self, Current, Job};
 use ingather_store::runs::{self, Run};
+use ingather_store::{Reader, Sql, StoreError};
 
 use crate::error::Result;
 
 /// Time zones belong to the machine, so what a schedule means does, too.
-pub type Reads = fn(&Schedule) -> std::result::Result<Calendar, String>;
+pub type Reads = fn(&Schedule) -> CalendarRead;
 
-/// The schedules of all jobs, as they were read last.
+/// A calendar, or why a schedule means nothing here.
+pub type CalendarRead = std::result::Result<Calendar, String>;
+
+/// The schedules of all jobs, as they were read last. Of what did not change since the last look, nothing is read or worked out again: with
+/// thousands of jobs, a look is asked for whenever a run of one of them begins or ends.
 pub struct Scheduler {
     reads: Reads,
-    known: BTreeMap<JobId, Known>,
+    known: HashMap<JobId, Known>,
 }
 
-/// What a schedule meant when it was read.
+/// What is known of a job.
 struct Known {
-    revision: i64,
-    read_at: i64,
-    calendar: std::result::Result<Calendar, String>,
+    /// As it was when its definition was read.
+    job: Job,
+    /// What its schedule means, where it has one, and when it was read.
+    calendar: Option<(i64, CalendarRead)>,
+    /// Its last run, if it rests since that.
+    rested: Option<LastRun>,
+    judged: Option<Judged>,
+}
+
+/// What schedules go by in the last run of a job: a run that has ended keeps it.
+#[derive(Clone, Copy, Default)]
+struct LastRun {
+    number: i64,
+    begun: Option<i64>,
+    ended: Option<i64>,
+    was_minimal: bool,
+}
+
+impl LastRun {
+    fn of(number: i64, run: Option<&Run>) -> LastRun {
+        LastRun {
+            number,
+            begun: run.map(|run| run.started_at),
+            ended: run.and_then(|run| run.ended_at),
+            was_minimal: run.is_some_and(|run| run.kind == RunKind::Minimal),
+        }
+    }
+}
+
+/// What a calendar says from one time until another.
+#[derive(Clone, Copy)]
+struct Judged {
+    asked: Asked,
+    from: i64,
+    /// When something may change; none: never.
+    until: Option<i64>,
+    is_open: bool,
+    due: Option<RunKind>,
+}
+
+impl Judged {
+    fn of(calendar: &Calendar, asked: Asked, now: i64) -> Judged {
+        Judged {
+            asked,
+            from: now,
+            until: calendar.next_change(asked, now),
+            is_open: calendar.is_open(now),
+            due: calendar.due(asked, now).map(|window| window.kind),
+        }
+    }
+
+    /// Whether it is so at another time; not where a clock was put back, for then a beginning may be later than now.
+    fn holds(&self, asked: Asked, now: i64) -> bool {
+        let has_begun = asked.begun.is_none_or(|begun| begun <= self.from);
+        asked == self.asked && has_begun && (self.from..self.until.unwrap_or(i64::MAX)).contains(&now)
+    }
 }
 
 /// What is to be done at one time.
@@ -53,7 +110,7 @@ pub struct Look {
 impl Scheduler {
     /// One that has read nothing yet.
     pub fn new(reads: Reads) -> Scheduler {
-        Scheduler { reads, known: BTreeMap::new() }
+        Scheduler { reads, known: HashMap::new() }
     }
 
     /// What is to be done at `now`; `is_busy` says of which jobs a run is under way.
@@ -64,92 +121,149 @@ impl Scheduler {
     /// # Errors
     /// What the store says.
     pub fn look(&mut self, reader: &Reader, now: i64, is_busy: &dyn Fn(JobId) -> bool) -> Result<Look> {
-        let jobs = reader.read(jobs::list)?;
-        self.known.retain(|id, _| jobs.iter().any(|job| job.id == *id));
+        let (current, last) = reader.read(|sql| {
+            let mut current = jobs::current(sql)?;
+            self.read_definitions(sql, &current)?;
+            current.retain(|job| self.is_looked_at(job, is_busy));
+            let changed = current.iter().filter(|job| !self.is_as_before(job));
+            let changed: Vec<i64> = changed.map(|job| job.id.0).collect();
+            let last = runs::last(sql, &changed)?;
+            Ok((current, last))
+        })?;
         let mut look = Look::default();
-        for job in jobs {
-            if job.state == State::Deleting {
-                continue;
+        for job in current {
+            let Some(known) = self.known.get_mut(&job.id) else { continue };
+            let last = last.get(&job.id);
+            if known.is_continuous() {
+                look.continuous.push((job.of(&known.job), last.cloned()));
             }
-            let goes_on = job.state != State::Resting || job.restart.is_some();
-            let is_interrupted = goes_on && !is_busy(job.id);
-            if job.definition.schedule.is_none() && !is_interrupted {
-                continue;
-            }
-            let last = reader.read(|sql| runs::list(sql, job.id, limits::INTERRUPTIONS_MAX))?;
-            if job.definition.schedule == Some(Schedule::Continuous) {
-                look.continuous.push((job.clone(), last.first().cloned()));
-            }
-            self.look_at(&mut look, job, &last, now, is_busy);
+            let run = known.rested_since(&job).unwrap_or_else(|| LastRun::of(job.run, last));
+            known.rested = (job.state == State::Resting).then_some(run);
+            known.read_calendar(self.reads, now);
+            look.at(reader, known, &job, (run, now, is_busy(job.id)))?;
         }
         Ok(look)
     }
 
-    fn look_at(
+    /// Reads what is new or was changed, and forgets what is gone.
+    fn read_definitions(
         &mut self,
-        look: &mut Look,
-        job: Job,
-        last: &[Run],
-        now: i64,
-        is_busy: &dyn Fn(JobId) -> bool,
-    ) {
-        let is_busy = is_busy(job.id);
-        let calendar = self.calendar(&job, now).unwrap_or_else(|problem| {
-            look.problems.push((job.id, format!("job {}: {problem}", job.name)));
-            None
-        });
-        let begun = last.first().map(|run| run.started_at);
-        let ended = last.first().and_then(|run| run.ended_at);
+        sql: &mut Sql<'_>,
+        all: &[Current],
+    ) -> std::result::Result<(), StoreError> {
+        let current: HashMap<JobId, i64> = all.iter().map(|job| (job.id, job.revision)).collect();
+        self.known.retain(|id, known| current.get(id) == Some(&known.job.revision));
+        let missing: Vec<JobId> =
+            all.iter().map(|job| job.id).filter(|id| !self.known.contains_key(id)).collect();
+        let found = match missing.len() {
+            // Each by itself is quicker than all of them.
+            0..=limits::DEFINITIONS_SINGLY_MAX => {
+                let found: std::result::Result<Vec<_>, _> =
+                    missing.iter().map(|id| jobs::get(sql, *id)).collect();
+                found?.into_iter().flatten().collect()
+            }
+            _ => jobs::list(sql)?,
+        };
+        for job in found.into_iter().filter(|job| missing.contains(&job.id)) {
+            self.known.insert(job.id, Known { job, calendar: None, rested: None, judged: None });
+        }
+        Ok(())
+    }
+
+    /// Whether something may have to be done for a job: it has a schedule, or goes on by itself.
+    fn is_looked_at(&self, job: &Current, is_busy: &dyn Fn(JobId) -> bool) -> bool {
+        let goes_on = job.state != State::Resting || job.restart.is_some();
+        let is_scheduled =
+            self.known.get(&job.id).is_some_and(|known| known.job.definition.schedule.is_some());
+        job.state != State::Deleting && (is_scheduled || (goes_on && !is_busy(job.id)))
+    }
+
+    /// Whether it rests since its last run was read, and nothing else of that run is wanted.
+    fn is_as_before(&self, job: &Current) -> bool {
+        let known = self.known.get(&job.id);
+        known.is_some_and(|known| known.rested_since(job).is_some() && !known.is_continuous())
+    }
+}
+
+impl Known {
+    fn is_continuous(&self) -> bool {
+        self.job.definition.schedule == Some(Schedule::Continuous)
+    }
+
+    /// The last run of a job that rests as it did.
+    fn rested_since(&self, job: &Current) -> Option<LastRun> {
+        self.rested.filter(|last| job.state == State::Resting && job.run == last.number)
+    }
+
+    /// Has the schedule mean what it means now: it is read once for each revision, and once a day.
+    fn read_calendar(&mut self, reads: Reads, now: i64) {
+        let Some(schedule) = &self.job.definition.schedule else { return };
+        let is_current = |(at, _): &(i64, CalendarRead)| now.abs_diff(*at) < limits::SCHEDULE_READ_MS as u64;
+        if !self.calendar.as_ref().is_some_and(is_current) {
+            self.calendar = Some((now, reads(schedule)));
+            self.judged = None;
+        }
+    }
+
+    /// What the schedule says; none where there is none, or none that can be read.
+    fn judge(&mut self, asked: Asked, now: i64) -> Option<Judged> {
+        let (_, calendar) = self.calendar.as_ref()?;
+        let judged = self.judged.filter(|judged| judged.holds(asked, now));
+        self.judged = judged.or_else(|| Some(Judged::of(calendar.as_ref().ok()?, asked, now)));
+        self.judged
+    }
+}
+
+impl Look {
+    /// What is to be done for one job, whose last run this is.
+    fn at(
+        &mut self,
+        reader: &Reader,
+        known: &mut Known,
+        job: &Current,
+        (last, now, is_busy): (LastRun, i64, bool),
+    ) -> Result<()> {
+        if let Some((_, Err(problem))) = &known.calendar {
+            self.problems.push((job.id, format!("job {}: {problem}", known.job.name)));
+        }
+        let LastRun { begun, ended, was_minimal, .. } = last;
         // What is said to be later than now, because the clock was ahead once, would keep the job from running until then.
         let past = |at: &i64| *at <= now;
         let asked_at = |run: Option<i64>| {
             let at = [Some(job.scheduled_at), run].into_iter().flatten().filter(past).max();
             at.unwrap_or_default()
         };
-        let was_minimal = last.first().is_some_and(|run| run.kind == RunKind::Minimal);
         let full_at = asked_at(if was_minimal { begun } else { ended });
-        let asked = Asked { begun, at: asked_at(ended), full_at };
-        let is_open = calendar.as_ref().is_none_or(|calendar| calendar.is_open(now));
-        if let Some(change) = calendar.as_ref().and_then(|calendar| calendar.next_change(asked, now)) {
-            look.again = Some(look.again.map_or(change, |again| again.min(change)));
+        let judged = known.judge(Asked { begun, at: asked_at(ended), full_at }, now);
+        let is_open = judged.is_none_or(|judged| judged.is_open);
+        if let Some(change) = judged.and_then(|judged| judged.until) {
+            self.again = Some(self.again.map_or(change, |again| again.min(change)));
         }
         if is_busy {
-            look.windows.push((job.id, !is_open));
+            self.windows.push((job.id, !is_open));
         } else if job.state == State::Stopping && job.restart.is_none() {
-            look.rests.push(job);
+            self.rests.push(job.of(&known.job));
         } else if job.paused {
             // It is asked again when the pause ends.
         } else if let Some(kind) = job.restart {
             // A person has asked for it, whatever the schedule says.
-            look.begins.push((job, kind));
+            self.begins.push((job.of(&known.job), kind));
         } else if job.state != State::Resting {
-            if let Some(problem) = interrupted_too_often(&job.name, last) {
-                look.problems.push((job.id, format!("job {}: {problem}", job.name)));
-                look.interrupted.push((job, problem));
+            let last = reader.read(|sql| runs::list(sql, job.id, limits::INTERRUPTIONS_MAX))?;
+            if let Some(problem) = interrupted_too_often(&known.job.name, &last) {
+                self.problems.push((job.id, format!("job {}: {problem}", known.job.name)));
+                self.interrupted.push((job.of(&known.job), problem));
             } else if is_open {
                 // What goes on does so as a full run where one is due by now.
-                let due = calendar.and_then(|calendar| calendar.due(asked, now)).map(|window| window.kind);
+                let due = judged.and_then(|judged| judged.due);
                 let was = last.first().map_or(RunKind::Full, |run| run.kind);
                 let kind = due.filter(|kind| *kind == RunKind::Full).unwrap_or(was);
-                look.begins.push((job, kind));
+                self.begins.push((job.of(&known.job), kind));
             }
-        } else if let Some(window) = calendar.and_then(|calendar| calendar.due(asked, now)) {
-            look.begins.push((job, window.kind));
+        } else if let Some(kind) = judged.and_then(|judged| judged.due) {
+            self.begins.push((job.of(&known.job), kind));
         }
-    }
-
-    /// What the schedule of a job means; read once for each of its revisions, and once a day.
-    fn calendar(&mut self, job: &Job, now: i64) -> std::result::Result<Option<Calendar>, String> {
-        let Some(schedule) = &job.definition.schedule else { return Ok(None) };
-        let is_current = |known: &&Known| {
-            known.revision == job.revision && now.abs_diff(known.read_at) < limits::SCHEDULE_READ_MS as u64
-        };
-        if let Some(known) = self.known.get(&job.id).filter(is_current) {
-            return known.calendar.clone().map(Some);
-        }
-        let calendar = (self.reads)(schedule);
-        self.known.insert(job.id, Known { revision: job.revision, read_at: now, calendar: calendar.clone() });
-        calendar.map(Some)
+        Ok(())
     }
 }
 

@@ -406,6 +406,9 @@ pub const STORE_ANSWER_MS_MAX: u64 = 330_000;
 pub const STORE_STATEMENT_MS_MAX: u64 = 300_000;
 /// How often a transaction is run that others are in the way of. Each time, one of those that wait for each other goes on.
 pub const STORE_ATTEMPTS_MAX: u32 = 8;
+/// Time above which a transaction that writes is counted as slow, milliseconds: others wait for it, and a person who clicks meanwhile should
+/// not notice.
+pub const STORE_WRITE_SLOW_MS: u64 = 20;
 /// Longest wait of a statement for what somebody else has locked, milliseconds.
 pub const STORE_LOCK_MS_MAX: u64 = 60_000;
 /// Bytes of a file with passwords: more than all of them together take.
@@ -424,6 +427,11 @@ pub const JOB_WAIT_LOOK_MS: u64 = 500;
 pub const INTERRUPTIONS_MAX: usize = 3;
 /// Time before a run of a job begins by itself once more, milliseconds: one that fails before it is on record leaves no other trace.
 pub const SCHEDULE_RETRY_MS: i64 = 60_000;
+/// Definitions that are read one by one; more of them are read with all others.
+pub const DEFINITIONS_SINGLY_MAX: usize = 64;
+/// Shortest time between two looks at schedules, milliseconds: each is at a row of every job, and with many jobs at work a run begins or ends
+/// all the time.
+pub const SCHEDULE_LOOK_MS_MIN: u64 = 20;
 /// Longest time between two looks at schedules, milliseconds: a clock that is put forward is noticed by then.
 pub const SCHEDULE_LOOK_MS_MAX: i64 = 60_000;
 /// How long a schedule is taken for what it was read as, milliseconds: the rules of time zones change while a service runs.

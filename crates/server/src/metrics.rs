@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 use ingather_operations::jobs::events::{RunEvent, RunHappening};
-use ingather_operations::jobs::figures::{self, Watched};
+use ingather_operations::jobs::figures::{self, Watched, Writes};
 use ingather_operations::problem::{Problem, Result};
 use prometheus::core::{Collector, GenericCounter};
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{
-    Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, TextEncoder,
+    Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
 /// The kind of what [`Metrics::text`] writes.
@@ -146,7 +146,10 @@ impl Metrics {
         self.at_work.set(i64::try_from(at_work).unwrap_or(i64::MAX));
         self.runs_under_way.set(i64::try_from(runs_under_way).unwrap_or(i64::MAX));
         let of_now = Registry::new();
-        of_jobs(watched).into_iter().for_each(|one| made(of_now.register(one)));
+        of_jobs(watched)
+            .into_iter()
+            .chain(of_writes(&watched.writes))
+            .for_each(|one| made(of_now.register(one)));
         let mut families = self.registry.gather();
         families.extend(of_now.gather());
         TextEncoder::new()
@@ -212,6 +215,31 @@ fn of_jobs(watched: &Watched) -> Vec<Box<dyn Collector>> {
     ]
 }
 
+/// Figures of what was written to the inventory.
+fn of_writes(writes: &Writes) -> Vec<Box<dyn Collector>> {
+    let count = |name: &str, help: &str, count: u64| {
+        let counter = made(IntCounter::new(name, help));
+        counter.inc_by(count);
+        counter
+    };
+    let written = count(
+        "ingather_store_writes_total",
+        "Transactions that this program has written to its inventory.",
+        writes.all,
+    );
+    let slow = count(
+        "ingather_store_slow_writes_total",
+        "Those of them that took longer than 20 ms, for which others had to wait.",
+        writes.slow,
+    );
+    let longest = made(Gauge::new(
+        "ingather_store_longest_write_seconds",
+        "The longest of them since the service began.",
+    ));
+    longest.set(writes.longest.as_secs_f64());
+    vec![Box::new(written), Box::new(slow), Box::new(longest)]
+}
+
 #[cfg(test)]
 mod tests {
     use ingather_operations::jobs::figures::Figures;
@@ -236,7 +264,10 @@ mod tests {
             (0..limits::METRICS_JOBS_MAX + 2).map(|n| job(format!("job {n:05}"))).collect();
         jobs[0].name = "a \"quoted\" name\nwith \\".to_owned();
         jobs.last_mut().expect("a job").succeeded_at = Some(1_000);
-        let text = Metrics::new().text(0, 0, &Watched { jobs, queued: vec![("index".to_owned(), 7)] });
+        let longest = Duration::from_millis(30);
+        let writes = Writes { all: 5, slow: 1, longest };
+        let text =
+            Metrics::new().text(0, 0, &Watched { jobs, queued: vec![("index".to_owned(), 7)], writes });
         let text = text.expect("a text");
         for line in [
             "ingather_job_documents{job=\"a \\\"quoted\\\" name\\nwith \\\\\"} 3",
@@ -248,6 +279,9 @@ mod tests {
             "ingather_jobs_summed 2",
             "ingather_jobs{state=\"resting\"} 1002",
             "ingather_output_queued_changes{output=\"index\"} 7",
+            "ingather_store_writes_total 5",
+            "ingather_store_slow_writes_total 1",
+            "ingather_store_longest_write_seconds 0.03",
         ] {
             assert!(text.lines().any(|told| told == line), "{line}");
         }

@@ -4,6 +4,7 @@ pub(crate) mod postgres;
 mod row;
 mod sqlite;
 pub(crate) mod stopping;
+mod write_times;
 
 use std::hash::Hash;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::queries::Statement;
 
 use self::postgres::Postgres;
 pub use self::row::Row;
+pub use self::write_times::Writes;
 
 /// Where the store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,6 +159,14 @@ impl Reader {
             Backend::Postgres(_) => {
                 Err(StoreError::Refused("a PostgreSQL store is copied with pg_dump".to_owned()))
             }
+        }
+    }
+
+    /// How long transactions have taken that this program wrote with.
+    pub fn writes(&self) -> Writes {
+        match &*self.backend {
+            Backend::Sqlite(sqlite) => sqlite.times.read(),
+            Backend::Postgres(postgres) => postgres.times.read(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Documents: what the inventory knows, by key, by id and in key order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ingather_model::fault::Reason;
 use ingather_model::ids::{AclId, ContainerId, Digest, DocumentId, JobId};
@@ -311,6 +311,13 @@ fn held_nowhere(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
 pub fn total(sql: &mut Sql<'_>, job: JobId) -> Result<u64> {
     let n = sql.one(&queries::TALLY_GET, &[Value::Int(job.0), Value::Text("documents")], |row| row.int(0))?;
     Ok(n.unwrap_or(0).max(0) as u64)
+}
+
+/// How many documents each of these jobs has; one that has none may be left out.
+pub fn totals(sql: &mut Sql<'_>, jobs: &[i64]) -> Result<HashMap<JobId, u64>> {
+    let row = |row: &Row<'_>| Ok((JobId(row.int(0)?), row.int(1)?.max(0) as u64));
+    let values = [Value::Ints(jobs), Value::Text("documents")];
+    Ok(sql.query(&queries::TALLY_SOME, &values, row)?.into_iter().collect())
 }
 
 fn count(sql: &mut Sql<'_>, job: JobId, change: i64) -> Result<()> {

@@ -75,6 +75,62 @@ pub fn list(sql: &mut Sql<'_>) -> Result<Vec<Job>> {
     sql.query(&queries::JOB_LIST, &[], read)
 }
 
+/// At most so many jobs behind a name, by name in the order of its bytes: whoever shows a few of many does not read them all.
+pub fn page(sql: &mut Sql<'_>, after: &str, most: usize) -> Result<Vec<Job>> {
+    sql.query(&queries::JOB_PAGE, &[Value::Text(after), Value::Int(most as i64)], read)
+}
+
+/// Handles and names of all jobs, by name.
+pub fn names(sql: &mut Sql<'_>) -> Result<Vec<(JobId, String)>> {
+    sql.query(&queries::JOB_NAMES, &[], |row| Ok((JobId(row.int(0)?), row.text(1)?)))
+}
+
+/// Where a job is: what changes of it without its definition.
+#[derive(Clone, Debug)]
+pub struct Current {
+    /// Its handle.
+    pub id: JobId,
+    /// As in [`Job`].
+    pub state: State,
+    /// As in [`Job`].
+    pub run: i64,
+    /// As in [`Job`].
+    pub revision: i64,
+    /// As in [`Job`].
+    pub paused: bool,
+    /// As in [`Job`].
+    pub scheduled_at: i64,
+    /// As in [`Job`].
+    pub restart: Option<RunKind>,
+    /// As in [`Job`].
+    pub rereads: i64,
+}
+
+impl Current {
+    /// The job as it stands by now, where its definition was read before.
+    #[must_use]
+    pub fn of(&self, job: &Job) -> Job {
+        let Current { id, state, run, revision, paused, scheduled_at, restart, rereads } = self.clone();
+        Job { id, state, run, revision, paused, scheduled_at, restart, rereads, ..job.clone() }
+    }
+}
+
+/// Where all jobs are, by name: whoever looks often does not read all definitions each time.
+pub fn current(sql: &mut Sql<'_>) -> Result<Vec<Current>> {
+    sql.query(&queries::JOB_CURRENT, &[], |row| {
+        Ok(Current {
+            id: JobId(row.int(0)?),
+            state: row.word(1, State::parse)?,
+            run: row.int(2)?,
+            revision: row.int(3)?,
+            paused: row.int(4)? != 0,
+            scheduled_at: row.int(5)?,
+            restart: row.opt_word(6, RunKind::parse)?,
+            rereads: row.int(7)?,
+        })
+    })
+}
+
 /// What is watched of a job.
 #[derive(Clone, Debug)]
 pub struct Figures {

@@ -119,6 +119,9 @@ queries! {
     shared CONNECTION_RECORD_GENERATION = "connection/record_generation";
     shared JOB_ADD = "job/add";
     shared JOB_LIST = "job/list";
+    shared JOB_NAMES = "job/names";
+    shared JOB_CURRENT = "job/current";
+    split JOB_PAGE = "job/page";
     shared JOB_FIGURES = "job/figures";
     shared JOB_VERSION = "job/version";
     shared JOB_BY_NAME = "job/by_name";
@@ -147,6 +150,8 @@ queries! {
     shared RUN_COUNTS = "run/counts";
     shared RUN_COUNT = "run/count";
     shared RUN_LIST = "run/list";
+    shared RUN_LAST = "run/last";
+    shared RUN_LAST_GOOD = "run/last_good";
     shared RUN_UNFINISHED = "run/unfinished";
     shared RUN_HELD = "run/held";
     shared RUN_TRIM = "run/trim";
@@ -316,6 +321,7 @@ queries! {
     shared AUDIT_FORGET = "audit/forget";
     shared TALLY_ADD = "tally/add";
     shared TALLY_GET = "tally/get";
+    shared TALLY_SOME = "tally/some";
     shared TALLY_REMOVE = "tally/remove";
     shared EXPLAIN_DOCUMENT = "explain/document";
     shared EXPLAIN_DELIVERIES = "explain/deliveries";

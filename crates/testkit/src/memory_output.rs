@@ -7,12 +7,13 @@ mod stands;
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use ingather_contract::call::CallContext;
 use ingather_contract::output::{
     Change, Generation, Op, Output, OutputCapabilities, OutputContext, OutputEntry, Statement,
 };
+use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
 use ingather_store::turns::lock;
@@ -97,6 +98,9 @@ pub struct Shelf {
     pub told: Vec<String>,
     /// Broken promises of the engine.
     pub violations: Vec<String>,
+    records: Vec<Weak<Record>>,
+    /// Most records that it was sent before, and that somebody still had in memory when it was asked to commit.
+    pub records_at_commit: usize,
     commits: bool,
     told_of_access: bool,
     /// Where the world dies.
@@ -130,6 +134,8 @@ impl Default for Shelf {
             calls: Calls::default(),
             told: Vec::new(),
             violations: Vec::new(),
+            records: Vec::new(),
+            records_at_commit: 0,
             commits: false,
             told_of_access: false,
             crash: Arc::default(),
@@ -207,6 +213,8 @@ impl Shelf {
     }
 
     fn make_commit(&mut self) {
+        self.records.retain(|record| record.strong_count() > 0);
+        self.records_at_commit = self.records_at_commit.max(self.records.len());
         let commit = Commit {
             identity: self.committed.identity,
             number: self.committed.number + 1,
@@ -255,6 +263,7 @@ impl Shelf {
         match &change.op {
             Op::Put { record, version, acl_id, container } => {
                 self.calls.put += 1;
+                self.records.push(Arc::downgrade(record));
                 self.told.push(format!("put {}", change.id));
                 let entry = Entry {
                     address: change.address,

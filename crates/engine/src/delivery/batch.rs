@@ -192,6 +192,11 @@ impl Batch {
         self.in_flight.iter().filter(|entry| entry.unsent.is_none()).map(|entry| self.change(entry)).collect()
     }
 
+    /// Drops what was sent, which nobody reads again: the texts of all that waits for one commit would be in memory together.
+    pub(crate) fn let_records_go(&mut self) {
+        self.in_flight.iter_mut().for_each(|entry| entry.queued.record = None);
+    }
+
     fn change(&self, entry: &InFlight) -> Change {
         let QueuedChange { acl_id, container, .. } = entry.queued;
         let op = match (entry.queued.kind, &entry.queued.record) {

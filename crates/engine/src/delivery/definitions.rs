@@ -265,7 +265,7 @@ impl Chains {
         for pending in pending.into_iter().filter(|_| !failpoint(Failpoint::ContainerToldBeforeItIsProven)) {
             by_container.entry((pending.container, pending.job)).or_default().push(pending.acl_id);
         }
-        let jobs = jobs::list(sql)?.into_iter().map(|job| job.id.0).collect();
+        let jobs = jobs::names(sql)?.into_iter().map(|(job, _)| job.0).collect();
         Ok(Chains { containers, pending: by_container, jobs })
     }
 

@@ -167,6 +167,7 @@ impl Sender {
         }
         let told = sent_ahead.unwrap_or_else(|| batch.send(call, opened));
         self.told.extend(told.into_iter().flatten());
+        batch.let_records_go();
         if failpoint(Failpoint::DeleteBeforeConfirm) {
             let removals = batch.in_flight.iter_mut().filter(|e| e.queued.origin.removal().is_some());
             removals.for_each(|entry| entry.answer = Ok(()));

@@ -1,6 +1,7 @@
 //! Figures of jobs for whoever watches a service: counters that are kept anyway, so that a look costs nothing that grows with documents.
 
 use ingather_model::run_counts::RunCounts;
+pub use ingather_store::Writes;
 use ingather_store::jobs;
 pub use ingather_store::jobs::Figures;
 
@@ -14,6 +15,8 @@ pub struct Watched {
     pub jobs: Vec<Figures>,
     /// Each output that is open, and how many changes wait for it.
     pub queued: Vec<(String, usize)>,
+    /// How long transactions took that were written.
+    pub writes: Writes,
 }
 
 /// Reads them.
@@ -21,11 +24,11 @@ pub struct Watched {
 /// # Errors
 /// What the inventory says.
 pub fn watched(context: &Context<'_>) -> Result<Watched> {
-    let jobs = match context.host.reader()? {
-        Some(reader) => reader.read(jobs::figures)?,
-        None => Vec::new(),
+    let queued = context.host.process().queued();
+    let Some(reader) = context.host.reader()? else {
+        return Ok(Watched { queued, ..Watched::default() });
     };
-    Ok(Watched { jobs, queued: context.host.process().queued() })
+    Ok(Watched { jobs: reader.read(jobs::figures)?, queued, writes: reader.writes() })
 }
 
 /// What became of the documents of the last run; nothing before there was one.

@@ -41,7 +41,7 @@ use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_store::jobs::Job as Stored;
 use ingather_store::runs::{self, KnownBlindSpot};
-use ingather_store::{Reader, documents, jobs};
+use ingather_store::{Reader, jobs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,7 @@ use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Wo
 use crate::problem::{Code, Problem, Result};
 use crate::{in_words, page, secrets};
 use schedule::ToldSchedule;
+use status::Known;
 
 /// Jobs that are named to whoever asks for one that there is not.
 const NAMED_MAX: usize = 20;
@@ -324,18 +325,21 @@ impl From<runs::Run> for Run {
 
 fn list(context: &Context<'_>, _: &Caller<'_>, request: ListJobs) -> Result<JobList> {
     let of = [LIST.operation.name];
-    let after = page::place(&of, request.cursor.as_deref())?;
+    let after = page::place(&of, request.cursor.as_deref())?.unwrap_or_default();
+    let length = page::length(request.limit);
     let Some(reader) = context.host.reader()? else {
         return Ok(JobList { jobs: Vec::new(), begun: false, works: false, next: None });
     };
-    let mut stored = reader.read(jobs::list)?;
-    // A server may sort as its country does; a cursor needs one order.
-    stored.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-    stored.retain(|job| after.as_ref().is_none_or(|after| job.name > *after));
-    let more = stored.len() > page::length(request.limit);
-    stored.truncate(page::length(request.limit));
+    let (mut stored, known) = reader.read(|sql| {
+        let stored = jobs::page(sql, &after, length + 1)?;
+        let known = Known::of(sql, &stored)?;
+        Ok((stored, known))
+    })?;
+    let more = stored.len() > length;
+    stored.truncate(length);
     let next = stored.last().filter(|_| more).map(|last| page::cursor(&of, &last.name));
-    let jobs = stored.into_iter().map(|stored| job(context, &reader, stored)).collect::<Result<_>>()?;
+    let jobs =
+        stored.into_iter().map(|stored| job(context, &reader, stored, &known)).collect::<Result<_>>()?;
     Ok(JobList { jobs, begun: true, works: context.may_work(), next })
 }
 
@@ -345,7 +349,8 @@ fn show(context: &Context<'_>, _: &Caller<'_>, request: ShowJob) -> Result<Shown
     let id = stored.id;
     // What ends or begins while the inventory is read has been at work.
     let worked = context.works_on(id);
-    let job = job(context, &reader, stored)?;
+    let known = reader.read(|sql| Known::of(sql, std::slice::from_ref(&stored)))?;
+    let job = job(context, &reader, stored, &known)?;
     let blind = match &job.run {
         Some(run) => reader.read(|sql| runs::blind_spots(sql, id, run.run))?,
         None => Vec::new(),
@@ -369,15 +374,15 @@ fn list_runs(context: &Context<'_>, _: &Caller<'_>, request: ListRuns) -> Result
     Ok(RunList { runs: found.into_iter().map(Run::from).collect(), next })
 }
 
-fn job(context: &Context<'_>, reader: &Reader, stored: Stored) -> Result<Job> {
-    let (documents, last) =
-        reader.read(|sql| Ok((documents::total(sql, stored.id)?, runs::list(sql, stored.id, 1)?)))?;
-    let begun = last.first().map(|run| run.started_at);
+fn job(context: &Context<'_>, reader: &Reader, stored: Stored, known: &Known) -> Result<Job> {
+    let documents = known.documents.get(&stored.id).copied().unwrap_or_default();
+    let last = known.last.get(&stored.id);
+    let begun = last.map(|run| run.started_at);
     let unwatched = context.host.process().unwatched(stored.id);
     let told = |schedule| ToldSchedule { unwatched, ..ToldSchedule::of(schedule, begun, context.now()) };
     let schedule = stored.definition.schedule.as_ref().map(told);
-    let run = last.into_iter().next().map(Run::from);
-    let status = status::of(context, reader, &stored, run.as_ref(), schedule.as_ref())?;
+    let run = last.cloned().map(Run::from);
+    let status = status::of(context, reader, &stored, run.as_ref(), (schedule.as_ref(), known))?;
     Ok(Job {
         hold: status.hold,
         manifold_state: status.manifold,
@@ -412,7 +417,7 @@ pub fn named(reader: &Reader, name: &str) -> Result<Stored> {
         return Ok(job);
     }
     let names: Vec<String> =
-        reader.read(jobs::list)?.into_iter().map(|job| job.name).take(NAMED_MAX).collect();
+        reader.read(jobs::names)?.into_iter().map(|(_, name)| name).take(NAMED_MAX).collect();
     Err(Problem::new(
         Code::NoSuchJob,
         match names.is_empty() {

@@ -1,8 +1,11 @@
 //! How a job stands: why nothing happens when nothing happens, and what ManifoldCF calls its state.
 
+use std::collections::HashMap;
+
 use ingather_engine::Glance;
 use ingather_engine::scheduler::interrupted_too_often;
 use ingather_model::blocked::{BlockedReason, JobEnvironment, may_work};
+use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::facts::JobFacts;
 use ingather_model::lifecycle::job::State;
@@ -12,7 +15,7 @@ use ingather_model::limits;
 use ingather_model::run_counts::counted;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::Job as Stored;
-use ingather_store::{Reader, runs};
+use ingather_store::{Reader, Sql, StoreError, documents, runs};
 
 use super::{Run, ToldSchedule, schedule};
 use crate::context::Context;
@@ -27,20 +30,43 @@ pub(super) struct JobStatus {
     pub(super) manifold: Option<ManifoldJobState>,
 }
 
+/// What the inventory says of several jobs: a question for all of them, whatever their number.
+pub(super) struct Known {
+    /// Documents in the inventory of each; one that has none may be left out.
+    pub(super) documents: HashMap<JobId, u64>,
+    /// The last run of each.
+    pub(super) last: HashMap<JobId, runs::Run>,
+    /// The connector of each output, by its name.
+    outputs: HashMap<String, String>,
+}
+
+impl Known {
+    /// What it says of these.
+    pub(super) fn of(sql: &mut Sql<'_>, jobs: &[Stored]) -> std::result::Result<Known, StoreError> {
+        let ids: Vec<i64> = jobs.iter().map(|job| job.id.0).collect();
+        let outputs = connections::list(sql)?.into_iter().filter(|one| one.role == Role::Output);
+        Ok(Known {
+            outputs: outputs.map(|one| (one.name, one.kind)).collect(),
+            documents: documents::totals(sql, &ids)?,
+            last: runs::last(sql, &ids)?,
+        })
+    }
+}
+
 /// How a job stands that had this run last.
 pub(super) fn of(
     context: &Context<'_>,
     reader: &Reader,
     job: &Stored,
     last: Option<&Run>,
-    told: Option<&ToldSchedule>,
+    (told, known): (Option<&ToldSchedule>, &Known),
 ) -> Result<JobStatus> {
     let is_service = context.host.background().is_some();
     let glance = if is_service { context.host.process().glance(job.id) } else { Glance::default() };
     // Elsewhere a run that is on record is taken for one that works while somebody may work on it.
     let is_open = !matches!(job.state, State::Resting | State::Starting);
     let works = glance.works || (!is_service && is_open && context.may_work());
-    let missing = missing(context, reader, job)?;
+    let missing = missing(context, known, job);
     let facts = facts(context, job, last, glance, works, &missing);
     let status = |hold: Option<String>| JobStatus { hold, manifold: manifold_job_state(&facts) };
     if let (State::Resting, Some(run)) = (job.state, last)
@@ -175,7 +201,7 @@ struct Missing {
     names: Vec<String>,
 }
 
-fn missing(context: &Context<'_>, reader: &Reader, job: &Stored) -> Result<Missing> {
+fn missing(context: &Context<'_>, known: &Known, job: &Stored) -> Missing {
     let mut missing = Missing { repository: false, output: false, names: Vec::new() };
     if let Some(connector) = job.connector.as_ref().filter(|name| context.registry.repository(name).is_none())
     {
@@ -183,13 +209,10 @@ fn missing(context: &Context<'_>, reader: &Reader, job: &Stored) -> Result<Missi
         missing.names.push(connector.clone());
     }
     for name in &job.definition.outputs {
-        let connection = reader.read(|sql| connections::find(sql, Role::Output, name))?;
-        if let Some(kind) =
-            connection.map(|found| found.kind).filter(|kind| context.registry.output(kind).is_none())
-        {
+        if let Some(kind) = known.outputs.get(name).filter(|kind| context.registry.output(kind).is_none()) {
             missing.output = true;
-            missing.names.push(kind);
+            missing.names.push(kind.clone());
         }
     }
-    Ok(missing)
+    missing
 }

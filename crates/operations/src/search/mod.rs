@@ -246,8 +246,8 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
     let sort = request.sort.as_deref().map(Sort::read).transpose()?;
     let (index, access_filter) =
         opened::open(context, &reader, identity(context, caller, &request)?.as_ref())?;
-    let jobs = reader.read(jobs::list)?;
-    let names: Vec<(i64, String)> = jobs.iter().map(|job| (job.id.0, job.name.clone())).collect();
+    let names = reader.read(jobs::names)?;
+    let names: Vec<(i64, String)> = names.into_iter().map(|(job, name)| (job.0, name)).collect();
     let found = index.search(&contract::SearchRequest {
         query: &request.query,
         access_filter: Arc::new(access_filter),
@@ -260,7 +260,7 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
         zone: zone(context.now()),
         jobs: &names,
     })?;
-    let mut answer = answer(&request, &jobs, found);
+    let mut answer = answer(&request, &names, found);
     if request.advise {
         answer.unfinished = unfinished(context, &reader)?;
         // Whoever only searches is told of no job that they may not see.
@@ -310,9 +310,9 @@ fn unfinished(context: &Context<'_>, reader: &Reader) -> Result<Vec<String>> {
     Ok(told.collect())
 }
 
-fn answer(request: &Search, jobs: &[Job], found: contract::SearchResults) -> Found {
+fn answer(request: &Search, jobs: &[(i64, String)], found: contract::SearchResults) -> Found {
     let job_name = |id: i64| {
-        jobs.iter().find(|job| job.id.0 == id).map_or("(deleted)", |job| job.name.as_str()).to_owned()
+        jobs.iter().find(|(job, _)| *job == id).map_or("(deleted)", |(_, name)| name.as_str()).to_owned()
     };
     let literal = found.literal(&request.query);
     let facets = found.facets.map(|facets| Facets {

@@ -7,6 +7,7 @@ use ingather_model::job::ContentBy;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
+use ingather_model::limits;
 use ingather_model::run_counts::{RunCounts, counted};
 use ingather_store::Reader;
 use ingather_store::jobs::Job;
@@ -21,8 +22,6 @@ use crate::jobs::resends_in_words;
 use crate::jobs::sync::overlap_in_words;
 use crate::problem::Result;
 
-/// Runs among which the last good one is looked for.
-const RUNS_MAX: usize = 1_000;
 /// A job whose documents wait for longer since its last run is overdue, milliseconds.
 const OVERDUE_MS: i64 = 86_400_000;
 /// How a service names what it does, at the end of what the lock says of it.
@@ -91,11 +90,13 @@ pub(super) fn of_runs(
     job: &Job,
     holder: Option<&str>,
 ) -> Result<Vec<Look>> {
-    let last = reader.read(|sql| runs::list(sql, job.id, RUNS_MAX))?;
+    let (last, good) = reader.read(|sql| {
+        Ok((runs::list(sql, job.id, limits::INTERRUPTIONS_MAX)?, runs::last_good(sql, job.id)?))
+    })?;
     let again = run_again(context, job, holder);
     let mut looks = held_back(job, &last);
     looks.extend(unattended(job, holder, &again));
-    looks.push(last_run(job, &last, holder, &again));
+    looks.push(last_run(job, (last.first(), good.as_ref()), holder, &again));
     if let Some(run) = last.first() {
         looks.extend(what_waits_for_people(reader, job, run, context.now(), &again)?);
     }
@@ -179,8 +180,12 @@ fn held_back(job: &Job, last: &[Run]) -> Vec<Look> {
     looks
 }
 
-fn last_run(job: &Job, found: &[Run], holder: Option<&str>, again: &str) -> Look {
-    let well = found.iter().find(|run| run.outcome == Some(RunOutcome::Done));
+fn last_run(
+    job: &Job,
+    (last, well): (Option<&Run>, Option<&Run>),
+    holder: Option<&str>,
+    again: &str,
+) -> Look {
     let name = &job.name;
     let when = well.map_or("no run has ended well yet".to_owned(), |run| {
         format!(
@@ -190,7 +195,7 @@ fn last_run(job: &Job, found: &[Run], holder: Option<&str>, again: &str) -> Look
         )
     });
     let advice = format!("{again} goes on; `ingather job show {name}` tells more");
-    let Some(run) = found.first() else {
+    let Some(run) = last else {
         let sentence = format!("job {name} never ran");
         return match job.definition.schedule.is_some() && is_service(holder) {
             true => Look::good("last_run", format!("{sentence}; its schedule begins it")),

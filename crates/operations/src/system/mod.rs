@@ -242,7 +242,7 @@ fn examples(reader: &Reader, fault: &Fault) -> Result<Vec<String>> {
             reader.read(|sql| documents::names(sql, &ids))?.into_iter().collect()
         }
         About::Job => {
-            reader.read(ingather_store::jobs::list)?.into_iter().map(|job| (job.id.0, job.name)).collect()
+            reader.read(ingather_store::jobs::names)?.into_iter().map(|(job, name)| (job.0, name)).collect()
         }
         About::Other => HashMap::new(),
     };

@@ -103,14 +103,13 @@ pub struct Need {
 
 fn status(context: &Context<'_>, _: &Caller<'_>, request: AskStatus) -> Result<Status> {
     let of = [STATUS_OF_JOBS.operation.name];
-    let after = page::place(&of, request.cursor.as_deref())?;
+    let after = page::place(&of, request.cursor.as_deref())?.unwrap_or_default();
+    let length = page::length(request.limit);
     // Of what is not there nothing is well: a monitor may look at the wrong place.
     let reader = context.existing()?;
-    let mut stored = reader.read(jobs::list)?;
-    stored.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-    stored.retain(|job| after.as_ref().is_none_or(|after| job.name > *after));
-    let more = stored.len() > page::length(request.limit);
-    stored.truncate(page::length(request.limit));
+    let mut stored = reader.read(|sql| jobs::page(sql, &after, length + 1))?;
+    let more = stored.len() > length;
+    stored.truncate(length);
     let next = stored.last().filter(|_| more).map(|last| page::cursor(&of, &last.name));
     let jobs = stored.into_iter().map(|job| of_job(context, &reader, job)).collect::<Result<_>>()?;
     Ok(Status { jobs, works: context.may_work(), next })

@@ -19,6 +19,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use ingather_model::limits;
 
 use self::login::Login;
+use crate::db::write_times::WriteTimes;
 use crate::db::{Column, Durability, Row, Sql, Value, stopping};
 use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
@@ -27,6 +28,7 @@ use crate::turns::lock;
 pub(crate) struct Postgres {
     login: Login,
     idle: Mutex<Vec<Connection>>,
+    pub(super) times: WriteTimes,
 }
 
 struct Connection {
@@ -157,7 +159,8 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
 
 impl Postgres {
     pub(crate) fn open(url: &str) -> Result<Postgres> {
-        let store = Postgres { login: Login::read(url)?, idle: Mutex::default() };
+        let store =
+            Postgres { login: Login::read(url)?, idle: Mutex::default(), times: WriteTimes::default() };
         let connection = store.connect()?;
         store.put_back(connection);
         Ok(store)
@@ -184,6 +187,7 @@ impl Postgres {
         work: impl FnOnce(&mut Sql<'_>) -> Result<T>,
     ) -> Result<T> {
         self.with(|connection| {
+            let _timed = self.times.begin();
             let Connection { client, prepared, line } = connection;
             let transaction = line.ask("begin", client.transaction())?;
             if durability == Durability::Relaxed {

@@ -4,19 +4,23 @@ use ingather_model::limits;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use parking_lot::FairMutex;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 
+use super::write_times::WriteTimes;
 use super::{Column, Durability, Row, Sql, Value, stopping};
 use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
-use crate::turns::lock;
+use crate::turns::{lock, lock_in_turn};
 
 pub(crate) struct Sqlite {
     path: PathBuf,
-    writer: Option<Mutex<Connection>>,
+    /// Fair: of several runs that write without pause none keeps the others waiting, nor a person who asks for something.
+    writer: Option<FairMutex<Connection>>,
+    pub(super) times: WriteTimes,
     readers: Mutex<Vec<Connection>>,
 }
 
@@ -47,8 +51,8 @@ pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreE
 impl Sqlite {
     pub(crate) fn open(path: &Path, writing: bool) -> Result<Sqlite> {
         refuse_odd(path)?;
-        let writer = writing.then(|| open_writer(path)).transpose()?.map(Mutex::new);
-        Ok(Sqlite { path: path.to_owned(), writer, readers: Mutex::default() })
+        let writer = writing.then(|| open_writer(path)).transpose()?.map(FairMutex::new);
+        Ok(Sqlite { path: path.to_owned(), writer, times: WriteTimes::default(), readers: Mutex::default() })
     }
 
     pub(crate) fn write<T>(
@@ -59,7 +63,8 @@ impl Sqlite {
         let writer =
             self.writer.as_ref().ok_or_else(|| StoreError::Refused("opened for reading only".to_owned()))?;
         // A panic between two statements leaves the connection usable: the transaction was rolled back.
-        let connection = lock(writer);
+        let connection = lock_in_turn(writer);
+        let _timed = self.times.begin();
         let begin = match durability {
             Durability::Synced => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
             Durability::Relaxed => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",

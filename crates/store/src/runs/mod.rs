@@ -3,6 +3,8 @@
 pub mod history;
 pub mod notices;
 
+use std::collections::HashMap;
+
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::job::history::{HistoryKind, HistoryOf};
@@ -57,17 +59,21 @@ pub struct Begin<'a> {
 }
 
 fn read(row: &Row<'_>) -> Result<Run> {
+    read_from(row, 0)
+}
+
+fn read_from(row: &Row<'_>, first: usize) -> Result<Run> {
     Ok(Run {
-        number: row.int(0)?,
-        kind: row.word(1, RunKind::parse)?,
-        started_at: row.int(2)?,
-        listed_at: row.opt_int(3)?,
-        ended_at: row.opt_int(4)?,
-        outcome: row.opt_word(5, RunOutcome::parse)?,
-        guard: row.opt_word(6, GuardState::parse)?,
-        counts: row.opt_text(7)?,
-        error: row.opt_text(8)?,
-        begun_by: row.opt_text(9)?,
+        number: row.int(first)?,
+        kind: row.word(first + 1, RunKind::parse)?,
+        started_at: row.int(first + 2)?,
+        listed_at: row.opt_int(first + 3)?,
+        ended_at: row.opt_int(first + 4)?,
+        outcome: row.opt_word(first + 5, RunOutcome::parse)?,
+        guard: row.opt_word(first + 6, GuardState::parse)?,
+        counts: row.opt_text(first + 7)?,
+        error: row.opt_text(first + 8)?,
+        begun_by: row.opt_text(first + 9)?,
     })
 }
 
@@ -212,6 +218,17 @@ pub fn end(
 /// Jobs none of whose runs has ended well yet: what outputs hold of them is not whole.
 pub fn unfinished(sql: &mut Sql<'_>) -> Result<Vec<JobId>> {
     sql.query(&queries::RUN_UNFINISHED, &[], |row| Ok(JobId(row.int(0)?)))
+}
+
+/// The latest run of each of these jobs that has had one.
+pub fn last(sql: &mut Sql<'_>, jobs: &[i64]) -> Result<HashMap<JobId, Run>> {
+    let row = |row: &Row<'_>| Ok((JobId(row.int(0)?), read_from(row, 1)?));
+    Ok(sql.query(&queries::RUN_LAST, &[Value::Ints(jobs)], row)?.into_iter().collect())
+}
+
+/// The latest run that ended well, of those that are kept.
+pub fn last_good(sql: &mut Sql<'_>, job: JobId) -> Result<Option<Run>> {
+    sql.one(&queries::RUN_LAST_GOOD, &[Value::Int(job.0)], read)
 }
 
 /// The latest runs, newest first.

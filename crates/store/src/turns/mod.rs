@@ -16,6 +16,7 @@ use std::sync::{
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
+use parking_lot::{FairMutex, FairMutexGuard};
 #[cfg(feature = "crash-points")]
 use seeded as turns;
 #[cfg(not(feature = "crash-points"))]
@@ -27,6 +28,11 @@ pub(crate) use turns::gives_way;
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     turns::locked(|| tried(mutex.try_lock()))
         .unwrap_or_else(|| mutex.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Locks, after all who have waited for it.
+pub(crate) fn lock_in_turn<T: ?Sized>(mutex: &FairMutex<T>) -> FairMutexGuard<'_, T> {
+    turns::locked(|| mutex.try_lock()).unwrap_or_else(|| mutex.lock())
 }
 
 /// Locks for reading.

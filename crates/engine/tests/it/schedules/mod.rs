@@ -2,3 +2,4 @@
 
 mod compressed_day;
 mod scheduler;
+mod watches;

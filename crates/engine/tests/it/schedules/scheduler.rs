@@ -37,7 +37,27 @@ fn define(world: &mut World, schedule: Option<&Value>) {
 
 fn look(world: &World, scheduler: &mut Scheduler) -> Look {
     let engine = world.engine();
-    scheduler.look(&engine.reader, world.clock.now(), &|job| engine.process.works_on(job)).unwrap()
+    let looked = |scheduler: &mut Scheduler| {
+        scheduler.look(&engine.reader, world.clock.now(), &|job| engine.process.works_on(job)).unwrap()
+    };
+    let look = looked(scheduler);
+    // What it remembers of looks before changes nothing.
+    assert_eq!(told(&looked(&mut self::scheduler())), told(&look));
+    look
+}
+
+/// A look in a form that can be compared.
+fn told(look: &Look) -> String {
+    let Look { begins, rests, continuous, windows, again, interrupted, problems } = look;
+    let job = |job: &Job| {
+        let Job { id, state, run, revision, paused, scheduled_at, restart, rereads, .. } = job;
+        format!("{id:?} {state:?} {run} {revision} {paused} {scheduled_at} {restart:?} {rereads}")
+    };
+    let begins: Vec<_> = begins.iter().map(|(begins, kind)| (job(begins), kind)).collect();
+    let continuous: Vec<_> = continuous.iter().map(|(looked, last)| (job(looked), last)).collect();
+    let rests: Vec<_> = rests.iter().map(job).collect();
+    let interrupted: Vec<_> = interrupted.iter().map(|(looked, why)| (job(looked), why)).collect();
+    format!("{begins:?} {rests:?} {continuous:?} {windows:?} {again:?} {interrupted:?} {problems:?}")
 }
 
 fn scheduler() -> Scheduler {

@@ -1,0 +1,2 @@
+-- The names of all jobs, without their definitions.
+SELECT handle, name FROM job ORDER BY name
