@@ -269,10 +269,15 @@ pub(crate) mod tree {
         line.split_whitespace().next()?.parse::<f64>().ok().map(|kib| kib / 1_024.0)
     }
 
-    /// The most anonymous memory of a single process below this one, MiB.
+    /// The most anonymous memory of a single process below this one, MiB. A child that has not begun its own program shares all memory of
+    /// its parent, and has none of its own.
     pub(crate) fn largest_below(pid: u32) -> f64 {
-        let of = |child| mebibytes(child, "RssAnon").unwrap_or_default().max(largest_below(child));
-        children(pid).into_iter().map(of).fold(0.0, f64::max)
+        let program = |pid: u32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let own = |child| match program(child) != program(pid) {
+            true => mebibytes(child, "RssAnon").unwrap_or_default(),
+            false => 0.0,
+        };
+        children(pid).into_iter().map(|child| own(child).max(largest_below(child))).fold(0.0, f64::max)
     }
 }
 
