@@ -26,6 +26,7 @@ pub use input::Input;
 pub use isolation::confine::{self, InForce};
 pub use isolation::pool::{Pool, Settings};
 pub use isolation::worker;
+pub use page::DEFAULT_LANGUAGE;
 
 /// What a file is, and what is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

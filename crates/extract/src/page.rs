@@ -1,5 +1,6 @@
 //! What a reader of a format writes to: bounded text, fields, parts, and the reason when something is missing.
 
+mod languages;
 mod marks;
 mod pictures;
 mod series;
@@ -15,6 +16,8 @@ use crate::decode::{boundary, clean};
 use crate::input::{Eyes, Scratch, Spill};
 use crate::{Extracted, Input, Limits, Options, Request, detect};
 
+pub use self::languages::DEFAULT as DEFAULT_LANGUAGE;
+pub(crate) use self::languages::Spoken;
 pub(crate) use self::stated::Stated;
 
 /// Why a document could not be parsed to its end; what was written until then stays.
@@ -205,6 +208,8 @@ pub(crate) struct TextSink<'b> {
     named: Vec<bool>,
     /// Where it stands among marks.
     table: marks::Table,
+    /// What it says of the language of its words.
+    languages: languages::Languages,
 }
 
 /// Who gave a part its name.
@@ -225,6 +230,7 @@ impl<'b> TextSink<'b> {
             at_word_start: true,
             named: Vec::new(),
             table: marks::Table::default(),
+            languages: languages::Languages::default(),
         }
     }
 
@@ -444,6 +450,7 @@ impl<'b> TextSink<'b> {
 
     /// The finished result.
     pub(crate) fn finish(mut self) -> Extracted {
+        self.tell_language();
         let names = self.out.parts.iter().zip(&self.named).filter(|(_, named)| **named);
         let names: Vec<String> = names.map(|(part, _)| part.name.clone()).collect();
         for name in names {

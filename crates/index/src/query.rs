@@ -120,7 +120,7 @@ pub(crate) fn parse(query: &str, zone: Zone) -> Result<Parsed, Fault> {
     if query.len() > limits::QUERY_BYTES_MAX {
         return Err(Fault::refused(
             "query",
-            format!("the query is longer than {} bytes", limits::QUERY_BYTES_MAX),
+            format!("the query is longer than {} bytes; leave some of it out", limits::QUERY_BYTES_MAX),
         ));
     }
     let lone = prose::lone_parentheses(query);
@@ -386,14 +386,25 @@ impl<'a> Parser<'a> {
         self.notes.push(note);
     }
 
-    /// A language by its code; one that was named, or has a longer code, by what it means, with a note.
+    /// A language by its code; one that was named, or has a longer code, by what it means, with a note. Of one that nobody knows,
+    /// the one that is spelled nearly so is told.
     fn lang(&mut self, text: &str) -> Node {
         let long = Some(text).filter(|text| text.len() == 3).and_then(language::named);
-        let Some(code) = language::by_name(text).or(long) else {
-            return text_node(TextField::Lang, text, false);
-        };
-        self.notes.push(format!("`lang:{text}` is searched as `lang:{code}`"));
-        text_node(TextField::Lang, code, false)
+        if let Some(code) = language::by_name(text).or(long) {
+            self.notes.push(format!("`lang:{text}` is searched as `lang:{code}`"));
+            return text_node(TextField::Lang, code, false);
+        }
+        // A stage may have given entries a tag such as `de-at`.
+        if language::named(text).is_none() && !text.ends_with('*') {
+            let names = language::names();
+            let near = nearest(&text.to_lowercase(), names.iter().map(String::as_str));
+            let instead = match near.and_then(language::by_name) {
+                Some(code) => format!("`lang:{code}` is one"),
+                None => "write a code of two letters, such as `lang:de`, or a name".to_owned(),
+            };
+            self.notes.push(format!("no language is known as `{text}`; {instead}"));
+        }
+        text_node(TextField::Lang, text, false)
     }
 
     fn number_node(&self, field: NumberField, value: Range<usize>) -> Result<Node, Fault> {

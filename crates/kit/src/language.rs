@@ -179,6 +179,12 @@ pub fn by_name(text: &str) -> Option<&'static str> {
     other.or_else(|| Lang::all().iter().find(is_named).and_then(|language| code(*language)))
 }
 
+/// The names that [`by_name`] knows, in lower case.
+pub fn names() -> Vec<String> {
+    let all = Lang::all().iter().flat_map(|language| [language.eng_name(), language.name()]);
+    all.chain(OTHER_NAMES.iter().map(|(name, _)| *name)).map(str::to_lowercase).collect()
+}
+
 /// Two letters for the languages that have them.
 fn code(language: Lang) -> Option<&'static str> {
     let three = language.code();
@@ -221,6 +227,7 @@ mod tests {
         ] {
             assert_eq!(by_name(text), code, "{text}");
         }
+        assert!(names().iter().all(|name| by_name(name).is_some()));
     }
 
     #[test]

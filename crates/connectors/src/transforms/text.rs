@@ -32,7 +32,7 @@ pub use self::passwords::passwords_in;
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "text",
     about: "Finds the media type of a document, its text, its title and author, and the text of what is in it.",
-    version: "12",
+    version: "13",
     schema: settings::schema_of::<TextSettings>,
     open,
 };

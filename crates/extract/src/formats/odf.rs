@@ -3,10 +3,12 @@
 mod book;
 mod lists;
 mod protection;
+mod spoken;
 
 use std::io::Read;
 
 use self::lists::Lists;
+use self::spoken::Languages;
 use crate::formats::archives::zip::Zip;
 use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met};
@@ -44,11 +46,11 @@ fn document(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
     let budget = page.budget();
     let shows = ["presentation", "graphics"].iter().any(|kind| page.media_type().contains(kind));
     let styles = zip.find_read("styles.xml", budget).unwrap_or_default();
-    let outcome = body(zip.stream(index, budget)?, shows, lists_of(&styles), page);
+    let outcome = body(zip.stream(index, budget)?, shows, styles_of(&styles), page);
     if !styles.is_empty() {
         page.line_break();
         // Headers and footers; damage there costs only them.
-        let _ = body(styles.as_slice(), true, Lists::default(), page);
+        let _ = body(styles.as_slice(), true, Styles::default(), page);
     }
     let names: Vec<String> = zip.names().map(str::to_owned).collect();
     for name in names {
@@ -59,7 +61,7 @@ fn document(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
                 page.set_media_type("application/vnd.oasis.opendocument.text");
                 let outcome = bytes
                     .map_err(Into::into)
-                    .and_then(|bytes| body(bytes.as_slice(), false, Lists::default(), page));
+                    .and_then(|bytes| body(bytes.as_slice(), false, Styles::default(), page));
                 if let Err(parse_error) = outcome {
                     page.reason(parse_error.0);
                 }
@@ -76,18 +78,27 @@ fn document(zip: &mut Zip, page: &mut TextSink<'_>) -> Outcome {
     outcome
 }
 
-/// What the styles of a document say of its lists and headings.
-fn lists_of(styles: &[u8]) -> Lists {
-    let mut lists = Lists::default();
+/// How lists and headings count, and which language words are in.
+type Styles = (Lists, Languages);
+
+/// What the styles of a document say.
+fn styles_of(styles: &[u8]) -> Styles {
+    let (mut lists, mut languages) = Styles::default();
     let _ = xml::walk(styles, |met| {
         match met {
-            Met::Open(tag) => lists.open(&tag),
-            Met::Close(name) => lists.close(name),
+            Met::Open(tag) => {
+                lists.open(&tag);
+                languages.open(&tag);
+            }
+            Met::Close(name) => {
+                lists.close(name);
+                languages.close(name);
+            }
             Met::Text(_) => {}
         }
         Go::On
     });
-    lists
+    (lists, languages)
 }
 
 /// Elements whose text is left out: what was deleted, and how things look.
@@ -105,6 +116,7 @@ struct Place {
     paragraphs: usize,
     annotations: usize,
     lists: Lists,
+    languages: Languages,
     /// Items whose text has not begun, and the number that the last one says it has.
     items: usize,
     start: Option<u32>,
@@ -129,6 +141,7 @@ impl Place {
             self.silent += 1;
         }
         self.lists.open(tag);
+        self.languages.open(tag);
         match name {
             "p" | "h" => {
                 if self.paragraphs == 0 && self.silent == 0 {
@@ -196,6 +209,7 @@ impl Place {
 
     fn close(&mut self, name: &str, page: &mut TextSink<'_>) {
         self.lists.close(name);
+        self.languages.close(name);
         match name {
             "p" | "h" => {
                 self.paragraphs = self.paragraphs.saturating_sub(1);
@@ -222,8 +236,9 @@ impl Place {
 }
 
 /// Writes the text of one part.
-fn body(source: impl Read, samples: bool, lists: Lists, page: &mut TextSink<'_>) -> Outcome {
-    let mut place = Place { samples, lists, ..Place::default() };
+fn body(source: impl Read, samples: bool, styles: Styles, page: &mut TextSink<'_>) -> Outcome {
+    let (lists, languages) = styles;
+    let mut place = Place { samples, lists, languages, ..Place::default() };
     let mut described = 0usize;
     let outcome = xml::walk(source, |met| {
         match met {
@@ -238,7 +253,7 @@ fn body(source: impl Read, samples: bool, lists: Lists, page: &mut TextSink<'_>)
                 place.close(name, page);
             }
             Met::Text(text) if place.silent == 0 && (place.paragraphs > 0 || described > 0) => {
-                page.text(text);
+                page.spoken(text, &place.languages.now(), &place.languages.default);
             }
             Met::Text(text) if place.silent == 0 && place.annotations > 0 => page.text(text.trim()),
             Met::Text(_) => {}

@@ -166,6 +166,63 @@ fn more_seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("O/i.svg", "<svg><text>drawn</text></svg>"),
     ]);
     vec![("a.xls", sheet), ("winmail.dat", mail), ("a.epub", book), ("a.deb", package())]
+        .into_iter()
+        .chain(seeds_with_languages())
+        .chain([("a.7z", include_bytes!("made/members.7z").to_vec())])
+        .collect()
+}
+
+/// Documents that mark the language of their words, and a drawing whose letters have no widths.
+fn seeds_with_languages() -> Vec<(&'static str, Vec<u8>)> {
+    let text = stored(&[
+        ("mimetype", "application/vnd.oasis.opendocument.text"),
+        ("META-INF/manifest.xml", "<m/>"),
+        (
+            "content.xml",
+            "<o><style:style style:name='P' style:family='paragraph' style:parent-style-name='Q'/>\
+            <text:p text:style-name='P'>eins <text:span text:style-name='T'>two</text:span></text:p></o>",
+        ),
+        (
+            "styles.xml",
+            "<s><style:default-style style:family='paragraph'><style:text-properties fo:language='en'/></style:default-style>\
+            <style:style style:name='Q' style:family='paragraph'><style:text-properties fo:language='de'/></style:style></s>",
+        ),
+    ]);
+    let slides = stored(&[
+        ("[Content_Types].xml", "<Types/>"),
+        ("ppt/presentation.xml", "<p><p:sldId r:id='a'/></p>"),
+        ("ppt/_rels/presentation.xml.rels", "<R><Relationship Id='a' Type='x/slide' Target='s.xml'/></R>"),
+        (
+            "ppt/s.xml",
+            "<p:sld><p:sp><a:p><a:r><a:rPr lang='de-DE'/><a:t>eins</a:t></a:r></a:p></p:sp></p:sld>",
+        ),
+    ]);
+    let words = stored(&[
+        ("[Content_Types].xml", "<Types/>"),
+        (
+            "word/document.xml",
+            "<d><p><pPr><pStyle val='G'/></pPr><r><rPr><lang val='fr'/></rPr><t>un</t></r></p></d>",
+        ),
+        ("word/_rels/document.xml.rels", "<R><Relationship Id='a' Type='x/styles' Target='s.xml'/></R>"),
+        (
+            "word/s.xml",
+            "<s><style styleId='G'><basedOn val='G'/><rPr><lang val='de' bidi='he'/></rPr></style></s>",
+        ),
+    ]);
+    let record = |kind: u16, data: &[u8]| {
+        let words = (3 + data.len() / 2) as u32;
+        [&words.to_le_bytes()[..], &kind.to_le_bytes(), data].concat()
+    };
+    let font = [&[0x9c, 0xff, 0, 0, 0, 0, 0, 0, 0x90, 1, 0, 0, 0, 204][..], b"\0\0\0\0Any\0"].concat();
+    let drawing = [
+        [&[1, 0, 9, 0, 0, 3][..], &[0; 12]].concat(),
+        record(0x02fb, &font),
+        record(0x012d, &[0, 0]),
+        record(0x0521, &[1, 0, 0xe0, 0, 9, 0, 0, 0]),
+        record(0x0521, &[1, 0, 0xe1, 0, 9, 0, 55, 0]),
+        record(0x01f0, &[0, 0]),
+    ];
+    vec![("a.odt", text), ("a.pptx", slides), ("a.docx", words), ("a.wmf", drawing.concat())]
 }
 
 /// A package of Debian with one file.
@@ -208,6 +265,9 @@ fn what_is_damaged_is_whole_before() {
         let whole = extract(&Request { name: name.to_owned(), ..Request::default() }, Input::memory(bytes));
         assert!(whole.reason.is_none() && !whole.text.is_empty(), "{name}: {whole:?}");
         assert!(name != "a.deb" || whole.parts[0].parts[0].text == "words", "{whole:?}");
+        assert!(name != "a.wmf" || whole.text == "\u{430}\u{431}", "{whole:?}");
+        let language = ["language", "default_language"].into_iter().find_map(|field| whole.field(field));
+        assert_eq!(language.is_some(), ["a.odt", "a.pptx", "a.docx"].contains(&name), "{whole:?}");
     }
 }
 

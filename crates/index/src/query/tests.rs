@@ -64,6 +64,9 @@ fn phrases_prefixes_and_fields() {
     assert_eq!(read("lang:\"german\""), text(TextField::Lang, "de", false));
     assert_eq!(notes("lang:German"), "`lang:German` is searched as `lang:de`");
     assert_eq!(notes("lang:fra"), "`lang:fra` is searched as `lang:fr`");
+    assert_eq!(notes("lang:germn"), "no language is known as `germn`; `lang:de` is one");
+    assert!(notes("lang:klingon").contains("such as `lang:de`"), "{}", notes("lang:klingon"));
+    assert_eq!([notes("lang:e*"), notes("lang:*"), notes("lang:DE")], [""; 3]);
     assert_eq!(
         (read("lang:de-at"), notes("lang:de")),
         (text(TextField::Lang, "de-at", false), String::new())

@@ -290,6 +290,24 @@ fn open_document(language: &str) -> Vec<u8> {
     ])
 }
 
+/// One that says nothing of itself as a whole: its words are marked, or are what everything is by default.
+fn spoken(is_marked: bool) -> Vec<u8> {
+    let styles = if is_marked {
+        "<style:default-style style:family='paragraph'><style:text-properties fo:language='fr'/></style:default-style>\
+        <style:style style:family='paragraph' style:name='P'><style:text-properties fo:language='de'/></style:style>"
+    } else {
+        "<style:default-style style:family='paragraph'><style:text-properties fo:language='de'/></style:default-style>"
+    };
+    package(&[
+        ("mimetype", "application/vnd.oasis.opendocument.text"),
+        (
+            "content.xml",
+            "<office:document-content><text:p text:style-name='P'>Häuser</text:p></office:document-content>",
+        ),
+        ("styles.xml", &format!("<office:document-styles>{styles}</office:document-styles>")),
+    ])
+}
+
 #[test]
 fn the_language_that_a_document_or_a_job_names_is_obeyed() {
     let sandbox = Sandbox::sqlite();
@@ -302,20 +320,41 @@ fn the_language_that_a_document_or_a_job_names_is_obeyed() {
         "<?xml version='1.0'?><rss version='2.0' xml:lang='de-CH'><channel><item>Häuser</item></channel></rss>",
     );
     sandbox.write("strict.html", "<!DOCTYPE html><html xml:lang='deu'><body>Häuser</body></html>");
-    for (name, bytes) in [("paper.docx", word("de-DE")), ("paper.odt", open_document("de"))] {
+    for (name, bytes) in [
+        ("paper.docx", word("de-DE")),
+        ("paper.odt", open_document("de")),
+        ("marked.odt", spoken(true)),
+        ("plain.odt", spoken(false)),
+    ] {
         std::fs::write(sandbox.root().join(name), bytes).unwrap();
     }
     sandbox.write("untold.html", "<!DOCTYPE html><html><body>Häuser</body></html>");
+    // Each part is in its own language.
+    let mail = "From: a@b\nSubject: s\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html\n\n\
+        <!DOCTYPE html><html lang=fr><p>deux maisons</html>\n--x\nContent-Type: text/html\nContent-Disposition: attachment; filename=in.html\n\n\
+        <!DOCTYPE html><html lang=es><p>dos casas</html>\n--x--\n";
+    sandbox.write("mail.eml", mail);
     sandbox.synced(&[]);
     let documents = |query: &str| sandbox.run(&["search", query, "--all", "--json"]).exits(0).documents();
-    let german = ["feed.rss", "notes.xml", "page.html", "paper.docx", "paper.odt", "strict.html"];
+    let german = [
+        "feed.rss",
+        "marked.odt",
+        "notes.xml",
+        "page.html",
+        "paper.docx",
+        "paper.odt",
+        "plain.odt",
+        "strict.html",
+    ];
     assert_eq!(documents("+Haus"), german);
     assert_eq!(documents("lang:de"), german);
+    assert_eq!(documents("lang:es"), ["mail.eml"]);
+    assert_eq!(documents("+casa lang:es").len(), 1);
     // The text of XML is what stands between its tags.
     assert_eq!(documents("aufzeichnung"), [""; 0]);
     let pipeline = sandbox.path().join("pipeline.toml");
     let stages = "[[stages]]\ntransform = \"text\"\n\n[[stages]]\ntransform = \"language\"\nsettings = { otherwise = \"de\" }\n";
     std::fs::write(&pipeline, stages).unwrap();
     sandbox.synced(&["--pipeline", pipeline.to_str().unwrap(), "--update"]);
-    assert_eq!(documents("+Haus").len(), 7, "the job says what the text does not tell");
+    assert_eq!(documents("+Haus").len(), 9, "the job says what the text does not tell");
 }

@@ -5,10 +5,11 @@ use std::sync::OnceLock;
 
 use ingather_contract::transform::{Audience, Verdict};
 use ingather_extract::pictures::Sight;
-use ingather_extract::{Extracted, InForce, Loss, Pool, Request};
+use ingather_extract::{DEFAULT_LANGUAGE, Extracted, InForce, Loss, Pool, Request};
 use ingather_model::document::{Component, EXTRACTION, INSIDE, Parts, Record};
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::limits;
+use whatlang::Detector;
 
 use ingather_kit::language;
 
@@ -207,6 +208,15 @@ fn fill(record: &mut Record, mut found: Extracted) {
         let named = found.fields.get("language").into_iter().flatten();
         record.language = named.filter_map(|text| language::named(text)).map(str::to_owned).next();
     }
+    // What holds by default is that of the machine or the template, so that a text that tells otherwise is believed.
+    let default = found.fields.remove(DEFAULT_LANGUAGE).into_iter().flatten().next();
+    if record.language.is_none()
+        && let Some(default) = default.as_deref().and_then(language::named)
+    {
+        let text = record.body.as_deref().unwrap_or_default();
+        let told = language::detect(&Detector::new(), text);
+        record.language = Some(told.unwrap_or(default).to_owned());
+    }
     // Fields of the source, such as the name, stand before those that a document tells of itself.
     for (name, values) in found.fields {
         record.fields.entry(name).or_insert(values);
@@ -369,6 +379,23 @@ mod tests {
         report.parts.push(read("application/vnd.oasis.opendocument.spreadsheet", "table", "inner words"));
         let (record, parts, _) = taken(serde_json::json!({}), report);
         assert_eq!((record.body.as_deref(), parts.list.len()), (Some("outer words\ninner words"), 0));
+    }
+
+    #[test]
+    fn a_language_that_holds_by_default_is_that_of_texts_which_tell_none() {
+        const GERMAN: &str = "Die Sitzung wurde auf den Montag verschoben, weil der Raum nicht frei ist.";
+        for (text, default, language) in [
+            (GERMAN, "en-US", Some("de")),
+            ("Montag, 9:30", "de-DE", Some("de")),
+            ("Montag, 9:30", "x-none", None),
+            (GERMAN, "x-none", None),
+        ] {
+            let mut found = read("application/vnd.oasis.opendocument.text", "a.odt", text);
+            found.fields.insert(DEFAULT_LANGUAGE.to_owned(), vec![default.to_owned()]);
+            let (record, _, _) = taken(serde_json::json!({}), found);
+            assert_eq!(record.language.as_deref(), language, "{text}");
+            assert_eq!(record.fields.get(DEFAULT_LANGUAGE), None);
+        }
     }
 
     #[test]

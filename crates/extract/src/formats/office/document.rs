@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::io::Read;
 
 use super::drawing;
-use super::lists::{Lists, Place};
+use super::lists::{self, Lists, Place};
 use super::relations::Relations;
 use crate::formats::archives::zip::Zip;
-use crate::page::{Outcome, TextSink};
+use crate::page::{Outcome, Spoken, TextSink};
 use crate::xml::{self, Go, Met, Tag};
 
 /// Kinds of relation that lead to more text, in the order in which it is written.
@@ -49,6 +49,10 @@ struct Walk<'l> {
     /// What the paragraph says of its place, and whether its text has begun.
     paragraph: Place,
     begun: bool,
+    /// The language of the paragraph, of the run as it says, and of both.
+    around: Spoken,
+    run: Place,
+    spoken: Spoken,
     /// Pages so far, and whether another one begins with the next paragraph.
     pages: usize,
     turned: bool,
@@ -71,6 +75,9 @@ fn walk(source: impl Read, lists: &mut Lists, page: &mut TextSink<'_>) -> Outcom
         former: 0,
         paragraph: Place::default(),
         begun: false,
+        around: Spoken::default(),
+        run: Place::default(),
+        spoken: Spoken::default(),
         pages: 1,
         turned: false,
     };
@@ -90,6 +97,7 @@ impl Walk<'_> {
         let shown = self.properties == 0 && self.silent == 0;
         match tag.name() {
             "t" => self.words += 1,
+            "r" => self.turn_to(Place::default()),
             "pPr" | "rPr" => self.properties += 1,
             "pPrChange" => self.former += 1,
             "tab" | "ptab" if shown => self.text("\t", page),
@@ -121,6 +129,12 @@ impl Walk<'_> {
                 }
             }
             name if SILENT.contains(&name) => self.silent += 1,
+            "lang" if self.properties == 1 => {
+                self.turn_to(Place { spoken: lists::spoken(tag), ..self.run.clone() });
+            }
+            "rStyle" if self.properties == 1 => {
+                self.turn_to(Place { style: tag.attribute("val"), ..self.run.clone() });
+            }
             _ if self.properties == 1 && self.former == 0 => self.paragraph.take(tag),
             _ => {}
         }
@@ -144,7 +158,13 @@ impl Walk<'_> {
         if !std::mem::replace(&mut self.begun, true) {
             self.begin(page);
         }
-        page.text(text);
+        page.spoken(text, &self.spoken, &self.lists.default);
+    }
+
+    /// Goes on with a run that says so of its language and style.
+    fn turn_to(&mut self, run: Place) {
+        self.spoken = self.lists.whole(&run).spoken.or(&self.around);
+        self.run = run;
     }
 
     /// Begins a paragraph, a heading or an item of a list.
@@ -155,6 +175,9 @@ impl Walk<'_> {
             page.page_mark(self.pages);
         }
         let place = self.lists.whole(&self.paragraph);
+        self.around.clone_from(&place.spoken);
+        let run = std::mem::take(&mut self.run);
+        self.turn_to(run);
         let level = place.level.unwrap_or(0);
         let label = place.list.and_then(|list| self.lists.count(&list, level));
         match (place.outline, label) {
@@ -215,6 +238,52 @@ mod tests {
         );
         let plain = extract("a.docx", &bytes).text;
         assert_eq!(plain, "Head\nwords\n1. one\ninner\n2. two\na|b\nc\nd\ne\nnext");
+    }
+
+    #[test]
+    fn words_are_in_the_language_of_their_runs_and_styles() {
+        let styles = "<s><w:docDefaults><w:rPrDefault><w:rPr><w:lang w:val='en-US' w:eastAsia='ja-JP' w:bidi='ar-SA'/></w:rPr></w:rPrDefault></w:docDefaults>\
+            <w:style w:type='paragraph' w:default='1' w:styleId='Normal'><w:rPr><w:lang w:val='en-GB'/></w:rPr></w:style>\
+            <w:style w:styleId='G'><w:basedOn w:val='Normal'/><w:rPr><w:lang w:val='de-DE'/></w:rPr></w:style>\
+            <w:style w:styleId='H'><w:basedOn w:val='G'/></w:style>\
+            <w:style w:type='character' w:styleId='S'><w:rPr><w:lang w:val='es-ES'/></w:rPr></w:style></s>";
+        let run = |about: &str, words: &str| format!("<w:r><w:rPr>{about}</w:rPr><w:t>{words}</w:t></w:r>");
+        let german = "<w:pPr><w:pStyle w:val='H'/><w:rPr><w:lang w:val='nl-NL'/></w:rPr></w:pPr>";
+        let (lang, style) = ("<w:lang w:val='fr-FR' w:eastAsia='zh-CN'/>", "<w:rStyle w:val='S'/>");
+        let former = "<w:rPrChange><w:rPr><w:lang w:val='it-IT'/></w:rPr></w:rPrChange>";
+        for (body, marked, default) in [
+            (format!("<w:p>{}</w:p>", run("", "one two")), None, Some("en-GB")),
+            (format!("<w:p>{}</w:p>", run("", "\u{5e9}\u{5dc}\u{5d5}\u{5dd}")), None, Some("ar-SA")),
+            (format!("<w:p>{german}{}</w:p>", run(former, "eins zwei")), Some("de-DE"), None),
+            (format!("<w:p>{german}{}{}</w:p>", run("", "a"), run(style, "uno dos")), Some("es-ES"), None),
+            (
+                format!("<w:p>{}{}</w:p><w:p>{}</w:p>", run("", "a"), run(lang, "un deux"), run("", "b")),
+                Some("fr-FR"),
+                None,
+            ),
+            (format!("<w:p>{}</w:p>", run(lang, "\u{6771}\u{4eac}")), Some("zh-CN"), None),
+            (
+                format!("<w:p>{german}{}</w:p><w:p>{}</w:p>", run("", "a"), run("", "three")),
+                None,
+                Some("en-GB"),
+            ),
+        ] {
+            let bytes = package(
+                "word/document.xml",
+                "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml",
+                &[
+                    ("word/document.xml", &format!("<w:document><w:body>{body}</w:body></w:document>")),
+                    ("word/_rels/document.xml.rels", &relations(&[("a", "styles", "styles.xml")])),
+                    ("word/styles.xml", styles),
+                ],
+            );
+            let found = extract("a.docx", &bytes);
+            assert_eq!(
+                (found.field("language"), found.field("default_language")),
+                (marked, default),
+                "{body}"
+            );
+        }
     }
 
     #[test]

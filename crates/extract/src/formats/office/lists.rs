@@ -1,12 +1,12 @@
-//! Styles and lists of word processing: which paragraphs are headings, and which number or letter stands before an item. A
-//! document says how its lists count; the numbers themselves are worked out when it is shown.
+//! Styles and lists of word processing: which paragraphs are headings, which number or letter stands before an item, and which
+//! language words are in. A document says how its lists count; the numbers themselves are worked out when it is shown.
 
 use std::collections::HashMap;
 
 use super::relations::Relations;
 use crate::formats::archives::zip::Zip;
 use crate::numbering::{Format, LEVELS, Lists as Numbers};
-use crate::page::Budget;
+use crate::page::{Budget, Spoken};
 use crate::xml::{self, Go, Met, Tag};
 
 /// Styles that stand on each other.
@@ -22,6 +22,14 @@ pub(super) struct Place {
     pub(super) outline: Option<u8>,
     /// The style that it stands on.
     pub(super) style: Option<String>,
+    /// The language of its words.
+    pub(super) spoken: Spoken,
+}
+
+/// What `w:lang` says.
+pub(super) fn spoken(tag: &Tag<'_>) -> Spoken {
+    let of = |name: &str| tag.attribute(name).filter(|language| !language.is_empty()).map(Into::into);
+    Spoken { other: of("val"), eastern: of("eastAsia"), complex: of("bidi") }
 }
 
 impl Place {
@@ -45,6 +53,8 @@ impl Place {
 pub(super) struct Lists {
     styles: HashMap<String, Place>,
     numbers: Numbers<String>,
+    /// The language of words of which nothing is said.
+    pub(super) default: Spoken,
 }
 
 impl Lists {
@@ -62,10 +72,22 @@ impl Lists {
 
     fn read_styles(&mut self, bytes: &[u8]) {
         let mut open: Option<(String, Place)> = None;
+        let mut is_default = true;
         let _ = xml::walk(bytes, |met| {
             match met {
                 Met::Open(tag) => match tag.name() {
-                    "style" => open = tag.attribute("styleId").map(|id| (id, Place::default())),
+                    "style" => {
+                        open = tag.attribute("styleId").map(|id| (id, Place::default()));
+                        // What every paragraph stands on is said of no words.
+                        is_default =
+                            tag.attribute("default").is_some_and(|value| value == "1" || value == "true");
+                    }
+                    "lang" if is_default => self.default = spoken(&tag).or(&self.default),
+                    "lang" => {
+                        if let Some((_, place)) = &mut open {
+                            place.spoken = spoken(&tag);
+                        }
+                    }
                     "name" => {
                         let name = tag.attribute("val").unwrap_or_default().to_ascii_lowercase();
                         let level = name.strip_prefix("heading ").and_then(|level| level.parse::<u8>().ok());
@@ -147,6 +169,7 @@ impl Lists {
                 whole.level = whole.level.or(below.level);
             }
             whole.outline = whole.outline.or(below.outline);
+            whole.spoken = whole.spoken.or(&below.spoken);
             style.clone_from(&below.style);
         }
         whole
