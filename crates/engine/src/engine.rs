@@ -329,6 +329,22 @@ impl Engine {
         self.process.outputs.get(&writer, connection, open)
     }
 
+    /// Tries whether an output can be opened, before a job that names it is stored.
+    ///
+    /// # Errors
+    /// When it cannot be opened: who holds it, or what is missing.
+    pub fn try_output(&self, name: &str) -> Result<()> {
+        let store = self.writing()?.store;
+        let open = || outputs::try_open(&store, &self.registry, &self.data, name);
+        let find = || self.reader.read(|sql| connections::find(sql, Role::Output, name));
+        // One without a connection is open nowhere here, unless a first run makes it just now.
+        let tried = if find()?.is_none() { open() } else { Ok(()) };
+        match find()? {
+            Some(connection) => self.process.outputs.try_open(connection.id, open),
+            None => tried,
+        }
+    }
+
     fn open_outputs(
         &self,
         definition: &Definition,

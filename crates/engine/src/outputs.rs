@@ -32,11 +32,11 @@ pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> R
         .write(Durability::Synced, |sql| connections::add(sql, Role::Output, kind, name, &settings, now))?)
 }
 
-/// Opens an output once and lets it go, before a job that names it is stored.
+/// Opens an output once and lets it go. Where this process has it open, it is not opened beside that: most outputs let nobody else in.
 ///
 /// # Errors
 /// When it cannot be opened: who holds it, or what is missing.
-pub fn try_open(store: &Store, registry: &Registry, data: &Path, name: &str) -> Result<()> {
+pub(crate) fn try_open(store: &Store, registry: &Registry, data: &Path, name: &str) -> Result<()> {
     let (kind, settings) = builtin(registry, name)?;
     let Some(kind) = registry.output(kind) else { return Ok(()) };
     let context = OutputContext {

@@ -507,6 +507,8 @@ pub const HTTP_CONNECTIONS_MAX: usize = 192;
 pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
+/// Longest wait of a request for one of these operations to end, milliseconds: ten of the operations that a person sees as immediate.
+pub const HTTP_OPERATION_WAIT_MS_MAX: u64 = 500;
 /// Searches of one caller in each second, unless `serve` is told otherwise: a program that answers many people asks by one key.
 pub const SEARCHES_PER_SECOND: u32 = 50;
 /// Seconds whose searches a caller has at once, after a time without any.

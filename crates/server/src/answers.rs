@@ -1,5 +1,5 @@
-//! Operations at work for clients: each in a thread of its own, so many at once as there may be; who comes beyond is asked to come
-//! again, and nobody waits in a queue that could grow.
+//! Operations at work for clients: each in a thread of its own, so many at once as there may be; who comes beyond waits for a moment, as
+//! the connections that there may be bound how many wait, and is then asked to come again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -138,14 +138,17 @@ impl Answers {
         &self,
         work: impl FnOnce(&Context<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = self.free.clone().try_acquire_owned().map_err(|_| {
+        // Most operations take milliseconds: many who ask in the same moment are answered one after another.
+        let free = self.free.clone().acquire_owned();
+        let free = tokio::time::timeout(Duration::from_millis(limits::HTTP_OPERATION_WAIT_MS_MAX), free);
+        let Ok(Ok(permit)) = free.await else {
             let sentence = format!(
                 "{} requests are being answered, and there may not be more; ask again in {} s",
                 limits::HTTP_OPERATIONS_MAX,
                 limits::HTTP_RETRY_AFTER_S
             );
-            Problem::new(Code::Busy, sentence)
-        })?;
+            return Err(Problem::new(Code::Busy, sentence));
+        };
         self.work_with(permit, work).await
     }
 

@@ -100,7 +100,9 @@ impl Sandbox {
         let base = if base.is_dir() { base.to_owned() } else { std::env::temp_dir() };
         let folder = tempfile::Builder::new().prefix("ingather-app-").tempdir_in(base).unwrap();
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-        std::fs::create_dir(folder.path().join("root")).unwrap();
+        for name in ["root", "temporary"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
         let database = (kept == Kept::Postgres).then(|| Database::fresh(Kind::Postgres));
         Sandbox { folder, database }
     }
@@ -120,6 +122,11 @@ impl Sandbox {
 
     pub(crate) fn data(&self) -> PathBuf {
         self.path().join("data")
+    }
+
+    /// Where a service puts files for a moment's use.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.path().join("temporary")
     }
 
     /// Writes a file below the root, with the folders that it needs.

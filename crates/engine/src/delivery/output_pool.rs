@@ -88,6 +88,16 @@ impl OutputPool {
         Ok(OutputUse { slot, queue })
     }
 
+    /// Tries whether an output can be opened. One that is open here can be, and takes no second opening beside the first.
+    ///
+    /// # Errors
+    /// What opening it says.
+    pub(crate) fn try_open(&self, id: ConnectionId, open: impl FnOnce() -> Result<()>) -> Result<()> {
+        let slot = lock(&self.slots).entry(id).or_default().clone();
+        let held = lock(&slot);
+        if held.repaired || held.open.is_some() { Ok(()) } else { open() }
+    }
+
     /// The right to work on an output itself.
     ///
     /// # Errors

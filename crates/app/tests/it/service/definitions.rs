@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::{Value, json};
 
 use super::client::asked;
-use super::runs::at_rest;
+use super::runs::{at_rest, hold_amid_run};
 use super::{Service, key};
 use crate::sandbox::{Kept, Sandbox};
 use crate::stops::upgrade::comes;
@@ -114,6 +114,27 @@ fn what_a_run_goes_by_is_not_changed_under_it_but_its_schedule_may() {
     define(json!({"keep": "extracted"})).is(200);
     let shown = service.answer("GET", "/api/v1/jobs/root");
     assert_eq!((&shown["keep"], shown["schedule"].is_object()), (&json!("extracted"), true));
+}
+
+#[test]
+fn a_job_is_made_while_another_one_sends_to_the_same_output() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.write("a.txt", "apple");
+    sandbox.write("second/b.txt", "apple");
+    sandbox.synced(&["--exclude", "second"]);
+    sandbox.write("c.txt", "apple");
+    let service = Service::start(&sandbox);
+    // Its run has the index open, and lets nobody else write to it.
+    let mut held = hold_amid_run(&sandbox, &service, 2);
+    let define =
+        |flags: &[&str]| asked(&sandbox, &socket(&sandbox), None, &[&["job", "define"], flags].concat());
+    define(&["root/second"]).exits(0);
+    assert_eq!(service.answer("GET", "/api/v1/jobs/root")["works"], true);
+    held.batch_execute("ROLLBACK").unwrap();
+    at_rest(&service, "root");
+    service.ask("POST", "/api/v1/jobs/second/start").is(200);
+    at_rest(&service, "second");
+    assert_eq!(found(&service, "apple"), 3);
 }
 
 #[test]

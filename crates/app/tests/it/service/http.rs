@@ -61,6 +61,20 @@ impl Request {
         stream.write_all(self.text().as_bytes()).unwrap();
         reply(stream)
     }
+
+    /// The whole answer; none where the service ended before.
+    pub(super) fn try_send(&self, to: SocketAddr) -> Option<Reply> {
+        let mut stream = TcpStream::connect(to).ok()?;
+        stream.set_read_timeout(Some(WAIT)).unwrap();
+        stream.write_all(self.text().as_bytes()).ok()?;
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).ok()?;
+        let text = String::from_utf8(bytes).ok()?;
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let head = head.to_ascii_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        (length?.parse() == Ok(body.len())).then(|| Reply::read(&text))
+    }
 }
 
 pub(super) fn connect(to: SocketAddr) -> TcpStream {

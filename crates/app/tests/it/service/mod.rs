@@ -3,11 +3,11 @@
 mod bounds;
 mod client;
 mod continuous;
+mod crowd;
 mod definitions;
 mod http;
 mod keys;
 mod page;
-mod repeats;
 mod restart;
 mod roles;
 mod runs;
@@ -81,6 +81,7 @@ impl<'s> Service<'s> {
         command.arg("--default-signal=INT,TERM,HUP").arg(program.get_program()).args(program.get_args());
         command
             .current_dir(sandbox.path())
+            .env("TMPDIR", sandbox.temporary())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -101,6 +102,12 @@ impl<'s> Service<'s> {
             before.push_str(&line);
         };
         Service { child, told, address, key: String::new(), _outlived: sandbox }
+    }
+
+    /// What it tells from now on, for whoever reads all of it meanwhile.
+    fn take_log(&mut self) -> BufReader<ChildStderr> {
+        let nothing = std::fs::File::open("/dev/null").unwrap();
+        std::mem::replace(&mut self.told, BufReader::new(std::os::fd::OwnedFd::from(nothing).into()))
     }
 
     fn pid(&self) -> Pid {

@@ -347,9 +347,12 @@ impl Wanted {
             leads_to = Some(report.counts);
         }
         let before = self.stored.as_ref().map_or(&[][..], |job| &job.definition.outputs);
-        for name in self.definition.outputs.iter().filter(|name| !before.contains(name)) {
-            outputs::try_open(&writing.store, &context.registry, context.host.data(), name)?;
-        }
+        let engine = context.engine(writing.store.reader().clone(), Some(writing), &[]);
+        self.definition
+            .outputs
+            .iter()
+            .filter(|name| !before.contains(name))
+            .try_for_each(|name| engine.try_output(name))?;
         Ok(leads_to)
     }
 

@@ -1,4 +1,4 @@
 //! What is told of runs afterwards: by history, reports and notifiers.
 
 mod history;
-mod notices;
+pub(super) mod notices;

@@ -29,20 +29,20 @@ fn own(sandbox: &Sandbox, name: &str, text: &str) -> PathBuf {
 }
 
 /// Declares notifiers; the flags of `serve`.
-fn declared(sandbox: &Sandbox, notifiers: &Value) -> [String; 2] {
+pub(in crate::service) fn declared(sandbox: &Sandbox, notifiers: &Value) -> [String; 2] {
     let path = own(sandbox, "notifiers.yaml", &json!({ "notifiers": notifiers }).to_string());
     ["--notifiers".to_owned(), path.to_str().unwrap().to_owned()]
 }
 
 /// A command that appends what it is told to `told`, and does as `before` says before that.
-fn appends(sandbox: &Sandbox, before: &str) -> Value {
+pub(in crate::service) fn appends(sandbox: &Sandbox, before: &str) -> Value {
     let folder = sandbox.path().display();
     let script = format!("cd {folder} && {before} && {{ cat; echo; }} >>told");
     json!({ "run": ["/bin/sh", "-c", script] })
 }
 
 /// What the command was told so far.
-fn told(sandbox: &Sandbox) -> Vec<Value> {
+pub(in crate::service) fn told(sandbox: &Sandbox) -> Vec<Value> {
     let text = std::fs::read_to_string(sandbox.path().join("told")).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::http::Request;
-use super::{Service, key};
 use crate::sandbox::Sandbox;
+use crate::service::http::Request;
+use crate::service::{Service, key};
 
 #[test]
 fn a_change_with_an_idempotency_key_is_done_once_and_answered_as_often_as_it_is_asked_for() {
