@@ -259,6 +259,7 @@ pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
         &queries::RUN_REMOVE,
         &queries::TALLY_REMOVE,
         &queries::HISTORY_FROM_REMOVE,
+        &queries::ERASED_DROP,
         &queries::CONTAINER_PENDING_LEAVE,
         &queries::CONTAINER_PENDING_REMOVE,
         &queries::JOB_FORGET,

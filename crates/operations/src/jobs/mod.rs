@@ -423,7 +423,7 @@ pub fn named(reader: &Reader, name: &str) -> Result<Stored> {
 }
 
 /// Nothing is wanted any more of a job that goes.
-fn refuse_deleting(job: &Stored) -> Result<()> {
+pub(crate) fn refuse_deleting(job: &Stored) -> Result<()> {
     if job.state != State::Deleting {
         return Ok(());
     }

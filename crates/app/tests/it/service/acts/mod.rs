@@ -1,0 +1,4 @@
+//! What people do to documents and jobs beside their runs.
+
+mod erase;
+mod restart;
