@@ -17,6 +17,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &jobs::HELD,
     &jobs::CONFIRM,
     &jobs::DELETE,
+    &jobs::MOVE,
     &jobs::START,
     &jobs::ABORT,
     &jobs::RESTART,

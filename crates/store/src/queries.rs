@@ -118,6 +118,7 @@ queries! {
     shared CONNECTION_SEND = "connection/send";
     shared CONNECTION_RECORD_GENERATION = "connection/record_generation";
     shared JOB_ADD = "job/add";
+    shared JOB_RELOCATE = "job/relocate";
     shared JOB_LIST = "job/list";
     shared JOB_FIGURES = "job/figures";
     shared JOB_VERSION = "job/version";

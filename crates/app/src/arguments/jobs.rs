@@ -101,6 +101,28 @@ pub(crate) enum Job {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Give a job another root, where its source was renamed or is mounted elsewhere
+    #[command(
+        after_help = "Examples:\n  ingather job move share /mnt/new --dry-run\n  ingather job move share /mnt/new\n\n\
+        What is there is compared with what is known, without reading it. Nothing is read or\n\
+        sent again. Until the next run has looked at who may see it there, nobody finds it.\n\
+        Outputs know the documents by the addresses that they were told first; hits lead to\n\
+        where the files are.\n\n\
+        Exit codes: 0 done · 2 no such job, or it does not look like its source ·\n\
+        3 a run is under way, or could not work"
+    )]
+    Move {
+        /// Name of the job
+        job: String,
+        /// Where its source is now
+        root: PathBuf,
+        /// Compare, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Also where less than nine of ten are there as they were: the number that are, as a dry run says
+        #[arg(long, value_name = "SAME")]
+        anyway: Option<u64>,
+    },
     /// Have the next run send again what outputs hold of a job
     #[command(
         after_help = "Examples:\n  ingather job resend share --dry-run\n  ingather job resend share --output index\n\n\

@@ -3,6 +3,7 @@
 
 pub(crate) mod erasing;
 pub(crate) mod lease_keeper;
+pub(crate) mod moving;
 mod resend;
 mod steering;
 pub(crate) mod throttles;

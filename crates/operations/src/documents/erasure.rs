@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::lookup::Lookup;
 use crate::backup::made::{self, MadeBackup};
 use crate::context::{Caller, Context, Writing};
-use crate::jobs::named;
+use crate::jobs::{moving, named};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::page;
 use crate::problem::{Code, Problem, Result};
@@ -319,21 +319,21 @@ fn find(engine: &Engine, caller: &Caller<'_>, request: &EraseDocument) -> Result
     let typed = (request.document.clone(), request.path.clone());
     let lookup = Lookup::of(engine, &asked, caller, typed)?;
     let mut documents = in_jobs(engine, &asked, &lookup.text)?;
-    let uris: BTreeSet<&str> = documents.iter().map(|(_, document)| document.uri.as_str()).collect();
-    if uris.len() > 1 {
-        let uris: Vec<&str> = uris.into_iter().collect();
+    // Where they are: outputs know those of a job that was moved by other addresses.
+    let place =
+        |(job, document): &(Job, Erasable)| moving::leading(&engine.registry, job, document.uri.clone());
+    let mut places: BTreeSet<String> = documents.iter().map(place).collect();
+    let Some(place) = places.pop_first() else { return Err(no_such_document(&request.document)) };
+    if !places.is_empty() {
         return Err(Problem::usage(format!(
-            "`{}` names {}: {}; name one of these",
+            "`{}` names {}: {place}, {}; name one of these",
             request.document,
-            counted(uris.len() as u64, "document"),
-            uris.join(", ")
+            counted(places.len() as u64 + 1, "document"),
+            places.into_iter().collect::<Vec<_>>().join(", ")
         )));
     }
-    let Some(uri) = uris.first().map(|uri| (*uri).to_owned()) else {
-        return Err(no_such_document(&request.document));
-    };
     // Jobs that have it by another name.
-    let everywhere = in_jobs(engine, &all, &uri)?;
+    let everywhere = in_jobs(engine, &all, &place)?;
     if request.job.is_none() {
         documents = everywhere;
         return Ok(Found { documents, also_in: Vec::new() });

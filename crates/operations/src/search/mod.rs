@@ -4,6 +4,7 @@ mod opened;
 
 use std::sync::Arc;
 
+use ingather_contract::registry::Registry;
 use ingather_contract::search::{self as contract, Sort, Zone};
 use ingather_model::access::identity::Identity;
 use ingather_model::lifecycle::job::State;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::{self, INDEX};
 use crate::context::{Caller, Context};
 use crate::in_words;
-use crate::jobs::{Resends, resends};
+use crate::jobs::{Resends, moving, resends};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 use crate::system::jobs::{is_service, run_again};
@@ -260,7 +261,7 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
         zone: zone(context.now()),
         jobs: &names,
     })?;
-    let mut answer = answer(&request, &jobs, found);
+    let mut answer = answer(&context.registry, &request, &jobs, found);
     if request.advise {
         answer.unfinished = unfinished(context, &reader)?;
         // Whoever only searches is told of no job that they may not see.
@@ -310,7 +311,7 @@ fn unfinished(context: &Context<'_>, reader: &Reader) -> Result<Vec<String>> {
     Ok(told.collect())
 }
 
-fn answer(request: &Search, jobs: &[Job], found: contract::SearchResults) -> Found {
+fn answer(registry: &Registry, request: &Search, jobs: &[Job], found: contract::SearchResults) -> Found {
     let job_name = |id: i64| {
         jobs.iter().find(|job| job.id.0 == id).map_or("(deleted)", |job| job.name.as_str()).to_owned()
     };
@@ -338,10 +339,22 @@ fn answer(request: &Search, jobs: &[Job], found: contract::SearchResults) -> Fou
             notes: found.notes,
             corrections: corrections.map(|one| Correction { typed: one.typed, used: one.used }).collect(),
         },
-        hits: found.hits.into_iter().map(Hit::from).collect(),
+        hits: found.hits.into_iter().map(Hit::from).map(|hit| leads(registry, jobs, hit)).collect(),
         literal,
         unfinished: Vec::new(),
         resends: Vec::new(),
+    }
+}
+
+/// Outputs know documents of a moved job by the addresses that they were told first; people find them where they are.
+fn leads(registry: &Registry, jobs: &[Job], hit: Hit) -> Hit {
+    match jobs.iter().find(|job| job.name == hit.job) {
+        Some(job) => Hit {
+            uri: moving::leading(registry, job, hit.uri),
+            path: moving::leading_path(job, hit.path),
+            ..hit
+        },
+        None => hit,
     }
 }
 

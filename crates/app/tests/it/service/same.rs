@@ -104,6 +104,7 @@ const CHANGES: &[&str] = &[
     "jobs.resume",
     "jobs.confirm",
     "jobs.delete",
+    "jobs.move",
     "documents.erase",
     "documents.readmit",
     "api_keys.create",
