@@ -12,6 +12,7 @@ use ingather_model::fault::Fault;
 use ingather_model::limits;
 use ingather_notify::{Declared, Notifiers};
 use ingather_operations::Service as _;
+use ingather_operations::documents;
 use ingather_operations::jobs::{history, notices};
 
 use crate::exit::{Failure, Result};
@@ -33,7 +34,7 @@ impl Running {
     pub(crate) fn do_chores(self: &Arc<Running>, days: u32) -> Result<()> {
         let running = self.clone();
         let work = move || {
-            let mut tidied = i64::MIN;
+            let (mut tidied, mut erased) = (i64::MIN, i64::MIN);
             if let Err(problem) = notices::hasten(&running.context()) {
                 running.log(&format!("notices cannot be looked at: {problem}"));
             }
@@ -43,13 +44,30 @@ impl Running {
                     tidied = wiring::now();
                     running.forget(days);
                 }
-                let again = running.send_notices();
+                let notices = running.send_notices();
+                let erases = running.erase(&mut erased);
+                let again = [notices, erases].into_iter().flatten().min();
                 let wait = again.map_or(limits::HISTORY_TIDY_MS, |again| again - wiring::now());
                 running.chores.wait(Duration::from_millis(wait.clamp(1, limits::HISTORY_TIDY_MS) as u64));
             }
         };
         self.keep_thread(begin_thread("chores", work)?);
         Ok(())
+    }
+
+    /// Tries again to erase what outputs still held; when to look again, milliseconds since 1970 UTC. `tried`: when that was last.
+    fn erase(&self, tried: &mut i64) -> Option<i64> {
+        let now = wiring::now();
+        if now.abs_diff(*tried) < limits::ERASE_RETRY_MS as u64 {
+            return Some(*tried + limits::ERASE_RETRY_MS);
+        }
+        *tried = now;
+        let (left, told) = documents::go_on_erasing(&self.context()).unwrap_or_else(|problem| {
+            self.log(&format!("erased documents cannot be looked at: {problem}"));
+            (1, Vec::new())
+        });
+        told.iter().for_each(|told| self.log(told));
+        (left > 0).then_some(now + limits::ERASE_RETRY_MS)
     }
 
     fn forget(&self, days: u32) {

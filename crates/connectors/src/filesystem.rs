@@ -74,6 +74,7 @@ fn source_of(source: &serde_json::Value, host: &HostContext) -> Result<Source, F
     own.sort_unstable();
     let source = Source {
         root: RootPath::parse(&settings.root)?,
+        addresses: settings.addresses.as_deref().map(RootPath::parse).transpose()?,
         rules: Rules::of(&settings)?,
         own,
         threads: host.threads,
@@ -94,6 +95,8 @@ fn source_of(source: &serde_json::Value, host: &HostContext) -> Result<Source, F
 /// One source of one job.
 struct Source {
     root: RootPath,
+    /// What addresses begin with, where that is not the root.
+    addresses: Option<RootPath>,
     rules: Rules,
     /// Device and inode of the program's own files, sorted.
     own: Vec<(u64, u64)>,
@@ -246,7 +249,16 @@ impl Source {
 
     /// The absolute path of the document `key`: the same whatever job names it.
     fn path(&self, key: &str) -> Vec<u8> {
-        let root = self.root.bytes();
+        self.below(&self.root, key)
+    }
+
+    /// The same as outputs know it.
+    fn known_path(&self, key: &str) -> Vec<u8> {
+        self.below(self.addresses.as_ref().unwrap_or(&self.root), key)
+    }
+
+    fn below(&self, root: &RootPath, key: &str) -> Vec<u8> {
+        let root = root.bytes();
         let mut path = Vec::with_capacity(root.len() + 1 + key.len());
         path.extend_from_slice(root);
         // Of a root that was never met, the name is all that is known.
@@ -263,7 +275,7 @@ impl Source {
 
     /// The URI of the document `key`.
     fn uri(&self, key: &str) -> String {
-        file_uri::of_path(&self.path(key))
+        file_uri::of_path(&self.known_path(key))
     }
 
     /// The listing of a source that is one file.

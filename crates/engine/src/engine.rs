@@ -19,7 +19,7 @@ use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::queue::Attention;
-use ingather_store::{Durability, Reader, Store, documents, runs};
+use ingather_store::{Durability, Reader, Store, documents, erased, runs};
 
 use crate::containers::ListedContainers;
 use crate::containers::pool::ContainersUse;
@@ -169,6 +169,9 @@ impl Engine {
         let writes = options.mode == Mode::Write;
         let writer = writes.then(|| self.writing().ok()).flatten();
         let work = self.process.begin(job, "run", writer.as_ref(), &self.cancel)?;
+        if writes {
+            self.erase_first(job, &work)?;
+        }
         // The outputs stay open until the run has ended.
         let (run, _uses) = self.prepare(job, options, progress, &work)?;
         work.pauses(&run);
@@ -229,14 +232,13 @@ impl Engine {
         progress: Arc<Progress>,
         work: &Work,
     ) -> Result<(Arc<Run>, (Vec<OutputUse>, ContainersUse))> {
-        let definition = job.definition.clone();
-        let repository = self.repository(job)?;
+        let (definition, repository) = (job.definition.clone(), self.repository(job)?);
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let writer = self.writer.as_ref().filter(|_| options.mode == Mode::Write);
         let (outputs, uses, resending) = self.open_outputs(&definition, &pipeline, writer.is_some())?;
-        let credentials = repository.credentials_fingerprint();
-        let credentials_changed = job.credentials.as_deref() != Some(credentials.as_str());
-        let attention = self.reader.read(|sql| Attention::of(sql, job.id))?;
+        let credentials_changed = job.credentials.as_ref() != Some(&repository.credentials_fingerprint());
+        let (attention, erased) =
+            self.reader.read(|sql| Ok((Attention::of(sql, job.id)?, erased::keys(sql, job.id)?)))?;
         let containers = match writer {
             Some(_) => self.process.containers.get(&self.reader, job.repository, job.id)?,
             None => ContainersUse::alone(&self.process.containers, &self.reader, job.repository, job.id)?,
@@ -279,6 +281,7 @@ impl Engine {
             vanished: Mutex::default(),
             failed_now: Mutex::default(),
             refilled: Mutex::default(),
+            erased: erased.into_iter().collect(),
             shared: containers.shared(),
             listed_containers: Mutex::new(ListedContainers::new(containers.shared().most)),
             audiences: Audiences::new(containers.shared().most),

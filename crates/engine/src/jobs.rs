@@ -273,7 +273,7 @@ impl Engine {
         Ok(())
     }
 
-    fn add_target(
+    pub(crate) fn add_target(
         &self,
         remover: &mut Remover,
         connection: &Connection,

@@ -29,6 +29,8 @@ pub(crate) struct Remover {
     pub(crate) author: Arc<Author>,
     pub(crate) outputs: BTreeMap<ConnectionId, OutputUse>,
     ticket: Arc<RemovalTicket>,
+    /// What an output holds that is not open stays there for now, and its document known.
+    of_what_is_open: bool,
 }
 
 /// What one output is to let go of a document.
@@ -55,7 +57,12 @@ impl Remover {
         noted_by: Option<i64>,
     ) -> Remover {
         let ticket = RemovalTicket::new(author.clone(), progress, noted_by);
-        Remover { writer, author, outputs: BTreeMap::new(), ticket }
+        Remover { writer, author, outputs: BTreeMap::new(), ticket, of_what_is_open: false }
+    }
+
+    /// One that takes documents out of the outputs that it was given, whatever others hold of them.
+    pub(crate) fn of_what_is_open(self) -> Remover {
+        Remover { of_what_is_open: true, ..self }
     }
 
     /// Sends removals to an output as well.
@@ -125,15 +132,17 @@ impl Remover {
         ids.sort_unstable();
         for id in &ids {
             let is_unaddressable = unaddressable.contains(id);
-            let Some(parts) = leaving.remove(id) else {
+            let Some(mut parts) = leaving.remove(id) else {
                 removed.kept += u64::from(is_unaddressable);
                 unheld.extend((!is_unaddressable).then_some(*id));
                 continue;
             };
             let name = names.get(id).map(String::as_str).unwrap_or_default();
+            let all = parts.len();
+            parts.retain(|part| !self.of_what_is_open || self.outputs.contains_key(&part.output));
             let removal = self.ticket.open(*id, name, parts.len(), left);
-            // Nobody knows where all of it is.
-            removal.note(!is_unaddressable);
+            // Nobody knows where all of it is, or it is not all taken out.
+            removal.note(!is_unaddressable && parts.len() == all);
             // Before any of it is handed over: an output that hangs keeps nothing from the others.
             for output in parts.iter().filter_map(|part| self.outputs.get(&part.output)) {
                 output.wait_while_full(self.ticket.as_ref());

@@ -102,6 +102,16 @@ pub const HISTORY_ROWS_MAX: i64 = 1_000_000;
 pub const HISTORY_FAILURES_MAX: usize = 10_000;
 /// Rows of a history that are forgotten in one transaction: others that write wait for it, 20 ms at most.
 pub const HISTORY_FORGOTTEN_AT_ONCE: i64 = 1_000;
+/// Documents of one job that are erased and never taken in again: each run of it reads their keys, 16 bytes each.
+pub const ERASED_MAX: u64 = 100_000;
+/// Documents of a new root that are compared with the inventory before a job moves there: some seconds.
+pub const MOVE_LOOKED_MAX: usize = 1_000_000;
+/// Milliseconds that whoever erases a document waits for a run that stops; then it goes on behind it.
+pub const ERASE_WAIT_MS_MAX: i64 = 10_000;
+/// Milliseconds after which a service tries again to erase what an output still holds.
+pub const ERASE_RETRY_MS: i64 = 5_000;
+/// Bytes of the file that names the backups of a data directory, some 2,000 of them; then the older half is forgotten.
+pub const BACKUPS_NOTED_BYTES_MAX: u64 = 262_144;
 /// Characters of the sentence of a document in a history.
 pub const HISTORY_MESSAGE_MAX: usize = 500;
 /// Documents in the history that one report looks at: with about 200 bytes each, they are read within two seconds.

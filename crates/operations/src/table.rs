@@ -17,6 +17,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &jobs::HELD,
     &jobs::CONFIRM,
     &jobs::DELETE,
+    &jobs::MOVE,
     &jobs::START,
     &jobs::ABORT,
     &jobs::RESTART,
@@ -26,6 +27,9 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &jobs::RESUME,
     &documents::LIST,
     &documents::EXPLAIN,
+    &documents::ERASE,
+    &documents::ERASED,
+    &documents::READMIT,
     &pipeline::STAGES,
     &pipeline::TRY,
     &search::SEARCH,
@@ -252,7 +256,15 @@ mod tests {
             assert!(!required.as_array().unwrap().contains(&"next".into()), "{}", one.name);
         }
         let names: Vec<&str> = lists.iter().map(|one| one.name).collect();
-        let paged = ["jobs.list", "jobs.runs", "jobs.held", "documents.list", "system.status", "audit.list"];
+        let paged = [
+            "jobs.list",
+            "jobs.runs",
+            "jobs.held",
+            "documents.list",
+            "documents.erased",
+            "system.status",
+            "audit.list",
+        ];
         let of_history = [
             "notices.list",
             "history.list",

@@ -115,6 +115,12 @@ CREATE INDEX extract_digest ON extract (digest);
 CREATE TABLE extract_text (digest BIGINT PRIMARY KEY, bytes BYTEA NOT NULL) /*table*/;
 CREATE TABLE tally (job BIGINT NOT NULL, name TEXT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (job, name)) /*clustered*/;
 
+-- documents that a person has erased, by their keys: no run takes them in. done_at: when the last output has let go of it and nothing of it is
+-- known any more but this row; NULL: not yet
+CREATE TABLE erased (job BIGINT NOT NULL, parent_hash BIGINT NOT NULL, key_hash BIGINT NOT NULL, name TEXT NOT NULL, at BIGINT NOT NULL,
+  erased_by TEXT NOT NULL, done_at BIGINT, PRIMARY KEY (job, parent_hash, key_hash)) /*clustered*/;
+CREATE INDEX erased_waiting ON erased (job) WHERE done_at IS NULL;
+
 -- who may ask a service. digest: of the secret, which is random and long, and is not kept; roles: their words, with spaces between them.
 -- account_*: whose access tokens count; empty: nobody's, so that only what is open to everybody is seen
 CREATE TABLE api_key (id TEXT PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, roles TEXT NOT NULL,

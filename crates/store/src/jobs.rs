@@ -237,6 +237,17 @@ pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition, now: i64) -
     Ok(())
 }
 
+/// The source of a job is elsewhere now; false where the job was changed since it was read.
+pub fn relocate(sql: &mut Sql<'_>, job: &Job, root: &str, definition: &Definition) -> Result<bool> {
+    let values = [
+        Value::Int(job.id.0),
+        Value::Text(root),
+        Value::Text(&text_of(definition)),
+        Value::Int(job.revision),
+    ];
+    Ok(sql.execute(&queries::JOB_RELOCATE, &values)? == 1)
+}
+
 /// Remembers the fingerprint of the credentials that the source was listed with.
 pub fn remember_credentials(sql: &mut Sql<'_>, id: JobId, fingerprint: &str) -> Result<()> {
     sql.execute(&queries::JOB_CREDENTIALS, &[Value::Int(id.0), Value::Text(fingerprint)])?;
@@ -315,6 +326,7 @@ pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
         &queries::RUN_REMOVE,
         &queries::TALLY_REMOVE,
         &queries::HISTORY_FROM_REMOVE,
+        &queries::ERASED_DROP,
         &queries::CONTAINER_PENDING_LEAVE,
         &queries::CONTAINER_PENDING_REMOVE,
         &queries::JOB_FORGET,

@@ -30,3 +30,4 @@ pub use db::stopping::end_statements_when;
 pub use db::{Durability, Reader, Sql, Store, Target, Writes};
 pub use error::{StoreCode, StoreError, lacks_handles};
 pub use rights::{api_keys, audit, leases};
+pub use runs::erased;

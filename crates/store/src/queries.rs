@@ -118,6 +118,7 @@ queries! {
     shared CONNECTION_SEND = "connection/send";
     shared CONNECTION_RECORD_GENERATION = "connection/record_generation";
     shared JOB_ADD = "job/add";
+    shared JOB_RELOCATE = "job/relocate";
     shared JOB_LIST = "job/list";
     shared JOB_NAMES = "job/names";
     shared JOB_CURRENT = "job/current";
@@ -176,6 +177,17 @@ queries! {
     shared NOTICE_OLDEST = "notice/oldest";
     shared NOTICE_NTH = "notice/nth";
     shared NOTICE_FORGET = "notice/forget";
+    shared HISTORY_OF_NAME = "history/of_name";
+    shared HISTORY_ERASE = "history/erase";
+    shared ERASED_BEGIN = "erased/begin";
+    shared ERASED_DONE = "erased/done";
+    shared ERASED_KEYS = "erased/keys";
+    shared ERASED_FIND = "erased/find";
+    shared ERASED_LIST = "erased/list";
+    shared ERASED_WAITING = "erased/waiting";
+    shared ERASED_COUNT = "erased/count";
+    shared ERASED_REMOVE = "erased/remove";
+    shared ERASED_DROP = "erased/drop";
     shared HISTORY_FROM_BEGIN = "history_from/begin";
     shared HISTORY_FROM_RAISE = "history_from/raise";
     shared HISTORY_FROM_RAISE_NOTED = "history_from/raise_noted";

@@ -104,6 +104,12 @@ pub fn complete(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     Ok(())
 }
 
+/// Nobody wants these visits any more: their documents are erased.
+pub fn give_up(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
+    sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(ids)])?;
+    Ok(())
+}
+
 /// Reschedules visits: `(document, due)`.
 pub fn reschedule(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, due): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();

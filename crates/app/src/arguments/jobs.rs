@@ -101,6 +101,28 @@ pub(crate) enum Job {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Give a job another root, where its source was renamed or is mounted elsewhere
+    #[command(
+        after_help = "Examples:\n  ingather job move share /mnt/new --dry-run\n  ingather job move share /mnt/new\n\n\
+        What is there is compared with what is known, without reading it. Nothing is read or\n\
+        sent again. Until the next run has looked at who may see it there, nobody finds it.\n\
+        Outputs know the documents by the addresses that they were told first; hits lead to\n\
+        where the files are.\n\n\
+        Exit codes: 0 done · 2 no such job, or it does not look like its source ·\n\
+        3 a run is under way, or could not work"
+    )]
+    Move {
+        /// Name of the job
+        job: String,
+        /// Where its source is now
+        root: PathBuf,
+        /// Compare, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Also where less than nine of ten are there as they were: the number that are, as a dry run says
+        #[arg(long, value_name = "SAME")]
+        anyway: Option<u64>,
+    },
     /// Have the next run send again what outputs hold of a job
     #[command(
         after_help = "Examples:\n  ingather job resend share --dry-run\n  ingather job resend share --output index\n\n\
@@ -210,6 +232,53 @@ pub(crate) enum Document {
         ingather document explain share 'a.zip!/b.txt'\n\n\
         Exit codes: 0 answered, whatever the answer · 2 no such job · 3 could not work")]
     Explain {
+        /// Name of the job
+        job: String,
+        /// Name of the document below the root, its path, or its URI
+        document: OsString,
+    },
+    /// Erase a document everywhere: from every output, from what is kept, from the history
+    #[command(after_help = "Examples:\n  \
+        ingather document erase /srv/share/notes/a.txt --dry-run   which jobs and outputs have it\n  \
+        ingather document erase /srv/share/notes/a.txt\n  \
+        ingather document erase share notes/a.txt                  from one job alone\n\n\
+        It is done when every output has confirmed it. A run of a job that has it stops for that, and\n\
+        begins anew. No run takes the document in again, whether the source still has it or not:\n\
+        `ingather document erased` lists what was erased, `ingather document readmit` takes that back.\n\
+        Journals hold earlier lines, and backups what they held; the answer names them.\n\n\
+        Exit codes: 0 erased · 1 an output has not let go of it yet: it goes on by itself ·\n\
+        2 no such document or job, or the job is being deleted · 3 could not work")]
+    Erase {
+        /// Name of a job, and name of the document in it; or its path or URI alone, for all jobs that have it
+        #[arg(value_name = "[JOB] DOCUMENT", required = true, num_args = 1..=2)]
+        names: Vec<OsString>,
+        /// From this job alone
+        #[arg(long, value_name = "JOB")]
+        job: Option<String>,
+        /// Say what holds it, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Documents that were erased
+    #[command(
+        after_help = "Examples:\n  ingather document erased\n  ingather document erased --job share\n\n\
+        Exit codes: 0 answered · 1 some are still held by an output · 2 no such job · 3 could not work"
+    )]
+    Erased {
+        /// Of this job alone
+        #[arg(long, value_name = "JOB")]
+        job: Option<String>,
+        /// Documents at most
+        #[arg(long, default_value_t = 1_000, allow_hyphen_values = true, value_parser = values::from_one::<10_000_000>)]
+        limit: u32,
+    },
+    /// Let the next run take in a document again that was erased
+    #[command(after_help = "Example:\n  ingather document readmit share notes/a.txt\n\n\
+        Exit codes: 0 done · 2 no such job, or it was not erased · 3 a run is under way, or could not work")]
+    Readmit {
         /// Name of the job
         job: String,
         /// Name of the document below the root, its path, or its URI

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 mod all;
 mod patterns;
 mod remote;
-mod source;
+pub(super) mod source;
 mod told;
 
 use crate::arguments::{self, Global, JobSettings, OnOff, Sync};

@@ -7,7 +7,7 @@ use ingather_model::fault::Reason;
 use ingather_model::names;
 use rustix::io::Errno;
 
-use super::root::{self, Stop};
+use super::root::{self, RootPath, Stop};
 use super::{Source, read};
 
 /// The document that `text` names: below the root, by its absolute path, or by its URI.
@@ -30,20 +30,25 @@ pub(super) fn named(source: &Source, text: &str) -> Result<Named, Reason> {
             return Ok(Named::of(plain));
         }
     };
-    let mut root = source.root.bytes().to_vec();
+    // Where it is goes before where outputs know it.
+    let roots = [Some(&source.root), source.addresses.as_ref()];
+    roots.into_iter().flatten().find_map(|root| below(source, root, &path)).ok_or_else(|| {
+        Reason::new("outside", format!("`{text}` lies outside the source `{}`", source.root.text()))
+    })
+}
+
+/// The document that a path below a root names.
+fn below(source: &Source, root: &RootPath, path: &[u8]) -> Option<Named> {
+    let mut above = root.bytes().to_vec();
     let is_file = source.base().is_some_and(|base| base.is_file);
-    if path == root && is_file {
-        return Ok(Named::of(names::escape(source.root.name()).into_owned()));
+    if path == above && is_file {
+        return Some(Named::of(names::escape(source.root.name()).into_owned()));
     }
-    if root.last() != Some(&b'/') {
-        root.push(b'/');
+    if above.last() != Some(&b'/') {
+        above.push(b'/');
     }
-    match path.strip_prefix(root.as_slice()) {
-        Some(below) if !below.is_empty() && !is_file => Ok(Named::of(names::escape(below).into_owned())),
-        _ => {
-            Err(Reason::new("outside", format!("`{text}` lies outside the source `{}`", source.root.text())))
-        }
-    }
+    let below = path.strip_prefix(above.as_slice()).filter(|below| !below.is_empty() && !is_file)?;
+    Some(Named::of(names::escape(below).into_owned()))
 }
 
 /// How the name `key` stands now.

@@ -117,7 +117,7 @@ fn begin(source: &Source, key: &str, facts: &Facts, born: Option<i64>) -> Record
     // Names are written one by one: the last part of a key is the name of its file.
     let name = key.rsplit('/').next().unwrap_or(key).to_owned();
     let owner = source.owners.name(facts.uid);
-    let path = source.path(key);
+    let path = source.known_path(key);
     let mut record = Record {
         uri: file_uri::of_path(&path),
         title: name.clone(),

@@ -47,6 +47,11 @@ pub(super) struct SourceSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[garde(skip)]
     pub(super) trust_modes: Option<bool>,
+    /// What addresses of documents begin with in place of the root: where it was when outputs were told of them first.
+    /// `ingather job move` sets it, and nothing else changes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[garde(inner(length(bytes, min = 1, max = limits::ROOT_BYTES_MAX)))]
+    pub(super) addresses: Option<String>,
 }
 
 fn size_max() -> u64 {

@@ -12,7 +12,7 @@ use ingather_model::limits;
 use ingather_store::explain::{self, Facts};
 use ingather_store::jobs::{self, Job};
 use ingather_store::runs::{self, KnownBlindSpot};
-use ingather_store::{containers, deliveries, documents};
+use ingather_store::{containers, deliveries, documents, erased};
 
 use super::facts::{Case, Holder, Row};
 use super::names::{ItemName, Target};
@@ -117,7 +117,7 @@ impl Engine {
         }
         let (waits_for, due, next) = cause::next(&case, row.as_ref());
         let outputs = self.holders(job, repository.as_ref(), &item_name, (&status, row.as_ref()))?;
-        Ok(Explanation {
+        let told = Explanation {
             uri: item_name.uri(repository.uri(name)),
             cause,
             source: cause::source(&status),
@@ -129,7 +129,25 @@ impl Engine {
             due,
             next,
             document: item_name.shown(),
-        })
+        };
+        self.unless_erased(job, &item_name, told)
+    }
+
+    /// What a person has erased is explained by that alone.
+    fn unless_erased(&self, job: &Job, item_name: &ItemName, told: Explanation) -> Result<Explanation> {
+        let named = &item_name.named;
+        let key = self.reader.hasher().key(&named.key, named.parent_bytes);
+        let Some(found) = self.reader.read(|sql| erased::find(sql, job.id, key))? else { return Ok(told) };
+        let (code, how) = match found.done_at {
+            Some(_) => ("erased", "was erased"),
+            None => ("erasing", "is being erased, and some output has not let go of it yet"),
+        };
+        let sentence = format!(
+            "`{}` {how}: {} asked for it, and no run of job {} takes it in",
+            named.key, found.by, job.name
+        );
+        let next = format!("not before `ingather document readmit {} {}`", job.name, named.key);
+        Ok(Explanation { cause: Reason::new(code, sentence), waits_for: None, due: None, next, ..told })
     }
 
     /// Who may see a document of a job that its source shows to `acl`, and what the stages impose; a job whose stages

@@ -22,10 +22,10 @@ pub enum Leads {
 }
 
 /// A document, or something in one, that outputs may hold, by the name that a person asked with.
-pub(super) struct ItemName {
-    pub(super) named: Named,
+pub(crate) struct ItemName {
+    pub(crate) named: Named,
     /// Its number and name inside the document.
-    pub(super) component: Option<(i64, String)>,
+    pub(crate) component: Option<(i64, String)>,
 }
 
 impl ItemName {
@@ -70,7 +70,7 @@ fn within(text: &str) -> Vec<(&str, String)> {
 
 impl Engine {
     /// What `text` names among all that is known; a document goes before something in another one of the same name.
-    pub(super) fn known_item(
+    pub(crate) fn known_item(
         &self,
         job: &Job,
         source: &dyn Repository,

@@ -1,7 +1,9 @@
 //! What all jobs of one process share: the outputs that are open, the containers that runs have met, what is under way, the lease, and the
 //! threads that visit.
 
+pub(crate) mod erasing;
 pub(crate) mod lease_keeper;
+pub(crate) mod moving;
 mod resend;
 mod steering;
 pub(crate) mod throttles;
@@ -138,6 +140,11 @@ impl Process {
     /// Whether anything that writes is announced or under way for a job.
     pub fn works_on(&self, job: JobId) -> bool {
         self.under_way.works_on(job)
+    }
+
+    /// Waits until something has ended, where anything writes for a job; at most so long.
+    pub fn wait_for_end(&self, job: JobId, longest: std::time::Duration) {
+        self.under_way.wait_for_end(job, longest);
     }
 
     /// The rules of a repository connection from now on, for what is under way as well; `now`: by [`ingather_contract::call::Clock::steady`].

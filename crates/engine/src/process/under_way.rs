@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use ingather_contract::call::Cancel;
 use ingather_model::ids::JobId;
@@ -10,12 +11,14 @@ use ingather_store::jobs::Job;
 use super::lease_keeper::LeaseUse;
 use crate::error::{EngineError, Refusal, Result};
 use crate::run::Run;
-use ingather_store::turns::lock;
+use ingather_store::turns::{Monitor, lock};
 
 /// What is under way.
 #[derive(Default)]
 pub(crate) struct UnderWay {
     works: Mutex<Vec<Arc<State>>>,
+    /// How much has ended, for whoever waits for it.
+    ended: Monitor<u64>,
 }
 
 struct State {
@@ -264,6 +267,16 @@ impl UnderWay {
         lock(&self.works).iter().any(|work| work.job == job && work.kind != Kind::Reads)
     }
 
+    /// Waits until something has ended, where anything writes for a job; at most so long.
+    pub(crate) fn wait_for_end(&self, job: JobId, longest: Duration) {
+        let ended = self.ended.lock();
+        let before = *ended;
+        // What has ended since whoever waits has looked is not there any more.
+        if self.works_on(job) {
+            let _ = self.ended.wait_at_most(ended, longest, |ended| *ended == before);
+        }
+    }
+
     /// Ends all work that writes: nothing can be written any more.
     pub(crate) fn fail(&self, error: &EngineError) {
         for work in lock(&self.works).iter().filter(|work| work.kind == Kind::Writes) {
@@ -320,5 +333,9 @@ impl Work {
 impl Drop for Work {
     fn drop(&mut self) {
         lock(&self.under_way.works).retain(|work| !Arc::ptr_eq(work, &self.state));
+        let mut ended = self.under_way.ended.lock();
+        *ended = ended.wrapping_add(1);
+        drop(ended);
+        self.under_way.ended.notify();
     }
 }

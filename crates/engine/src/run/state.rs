@@ -1,6 +1,6 @@
 //! What is known of one run under way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use ingather_contract::call::CallContext;
 use ingather_model::ids::{ContainerId, Digest};
 use ingather_model::job::Definition;
+use ingather_model::key::DocumentKey;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_store::jobs::Job;
@@ -65,6 +66,8 @@ pub(crate) struct RunState {
     pub(crate) failed_now: Mutex<Vec<i64>>,
     /// Documents that no listing met and that outputs were sent from what is kept of them.
     pub(crate) refilled: Mutex<RoaringTreemap>,
+    /// Documents that a person has erased: it takes none of them in.
+    pub(crate) erased: HashSet<DocumentKey>,
     /// Acls and containers of its connection, which other runs over it share.
     pub(crate) shared: Arc<SharedContainers>,
     /// What it has met of them.

@@ -1,6 +1,7 @@
 //! Backup and restore: the data directory's state in one file, and back.
 
 mod archive;
+pub(crate) mod made;
 
 use std::path::{Path, PathBuf};
 
@@ -188,6 +189,7 @@ fn write_backup(context: &Context<'_>, request: &BackUp) -> Result<BackedUp> {
             place
         }
     };
+    made::note(context, place, manifest.made_at);
     Ok(BackedUp::of(place, manifest))
 }
 

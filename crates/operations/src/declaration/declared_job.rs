@@ -17,7 +17,7 @@ use crate::connections::FILES;
 use crate::jobs::definition::asked::{notifies, plain, retire};
 use crate::jobs::definition::wanted::Wanted;
 use crate::jobs::sync::ContentByWord;
-use crate::jobs::{HistoryWord, KeepWord, schedule};
+use crate::jobs::{HistoryWord, KeepWord, moving, schedule};
 use crate::operation::schema;
 use crate::pipeline::{self, GivenOutput, RoutedOutput, StageSettings};
 use crate::problem::{Code, Problem, Result};
@@ -175,6 +175,14 @@ impl DeclaredJob {
         if let Some(before) = before {
             definition.retired.clone_from(&before.retired);
             retire(&mut definition, before.outputs.clone());
+            // Where outputs know its documents is no setting that somebody chooses.
+            let known = before.source.get(moving::ADDRESSES).cloned();
+            if let (Some(known), Some(source)) = (known, definition.source.as_object_mut()) {
+                let given = source.entry(moving::ADDRESSES).or_insert(Value::Null);
+                if given.is_null() {
+                    *given = known;
+                }
+            }
         }
         Ok(Wanted { stored, definition, root })
     }

@@ -9,6 +9,7 @@ mod examples;
 pub mod figures;
 mod held;
 pub mod history;
+pub(crate) mod moving;
 pub mod notices;
 mod pause;
 mod removal;
@@ -23,6 +24,7 @@ pub use by_schedule::BySchedule;
 pub use define::{DEFINE, DefineJob, Defined};
 pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
 pub use history::HistoryWord;
+pub use moving::{MOVE, MoveJob, Moved};
 pub use start::{ABORT, AbortJob, Aborted, START, StartJob, Started, begin};
 
 pub use pause::{PAUSE, PauseJob, Paused, RESUME, ResumeJob};
@@ -428,7 +430,7 @@ pub fn named(reader: &Reader, name: &str) -> Result<Stored> {
 }
 
 /// Nothing is wanted any more of a job that goes.
-fn refuse_deleting(job: &Stored) -> Result<()> {
+pub(crate) fn refuse_deleting(job: &Stored) -> Result<()> {
     if job.state != State::Deleting {
         return Ok(());
     }

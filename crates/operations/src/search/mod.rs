@@ -2,21 +2,23 @@
 
 mod opened;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ingather_contract::search::{self as contract, Sort, Zone};
 use ingather_model::access::identity::Identity;
+use ingather_model::ids::JobId;
 use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 use ingather_store::jobs::{self, Job};
-use ingather_store::{Reader, runs};
+use ingather_store::{Reader, StoreError, runs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{self, INDEX};
 use crate::context::{Caller, Context};
 use crate::in_words;
-use crate::jobs::{Resends, resends};
+use crate::jobs::{Resends, moving, resends};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 use crate::system::jobs::{is_service, run_again};
@@ -260,6 +262,7 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
         zone: zone(context.now()),
         jobs: &names,
     })?;
+    let found = leading(context, &reader, found)?;
     let mut answer = answer(&request, &names, found);
     if request.advise {
         answer.unfinished = unfinished(context, &reader)?;
@@ -308,6 +311,26 @@ fn unfinished(context: &Context<'_>, reader: &Reader) -> Result<Vec<String>> {
         )
     });
     Ok(told.collect())
+}
+
+/// Outputs know documents of a moved job by the addresses that they were told first; people find them where they are.
+fn leading(
+    context: &Context<'_>,
+    reader: &Reader,
+    mut found: contract::SearchResults,
+) -> Result<contract::SearchResults> {
+    let of: BTreeSet<i64> = found.hits.iter().map(|hit| hit.job).collect();
+    let jobs = reader.read(|sql| {
+        let jobs = of.iter().filter_map(|job| jobs::get(sql, JobId(*job)).transpose());
+        jobs.collect::<std::result::Result<Vec<Job>, StoreError>>()
+    })?;
+    for hit in &mut found.hits {
+        if let Some(job) = jobs.iter().find(|job| job.id.0 == hit.job) {
+            hit.uri = moving::leading(&context.registry, job, std::mem::take(&mut hit.uri));
+            hit.path = moving::leading_path(job, std::mem::take(&mut hit.path));
+        }
+    }
+    Ok(found)
 }
 
 fn answer(request: &Search, jobs: &[(i64, String)], found: contract::SearchResults) -> Found {

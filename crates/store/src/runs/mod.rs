@@ -1,5 +1,6 @@
 //! Runs: one pass of a job, its marks, its blind spots and what it holds back.
 
+pub mod erased;
 pub mod history;
 pub mod notices;
 

@@ -16,6 +16,7 @@ use super::pages;
 
 mod again;
 pub(super) mod history;
+mod moving;
 pub(super) mod notices;
 pub(super) mod report;
 pub(super) mod wait;
@@ -44,6 +45,7 @@ pub(crate) fn run(global: &Global, command: Job) -> Result<u8> {
         Job::Resume { job } => {
             tell_paused(global, &jobs::RESUME.call(&program.context(), &caller(), ResumeJob { job })?)
         }
+        Job::Move { job, root, dry_run, anyway } => moving::run(&program, job, &root, dry_run, anyway),
         Job::Held { job, limit } => held(&program, &job, limit),
         Job::Confirm { job, run } => confirm(&program, ConfirmRemovals { job, run }),
         Job::Delete { job, dry_run, yes } => delete(&program, job, dry_run, yes),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::exit::{Failure, Result};
 
 /// The source's own path: links in it are resolved, so that one folder has one name.
-pub(super) fn canonical(source: &Path) -> Result<PathBuf> {
+pub(in crate::commands) fn canonical(source: &Path) -> Result<PathBuf> {
     let text = source.to_string_lossy();
     if text.contains("://") {
         return Err(Failure::usage(format!("{text}: this version reads folders and files; give a path")));

@@ -1,5 +1,6 @@
 //! Drives `ingather serve` as programs do: real requests over HTTP to the real program.
 
+mod acts;
 mod bounds;
 mod client;
 mod continuous;
@@ -8,7 +9,6 @@ mod definitions;
 mod http;
 mod keys;
 mod page;
-mod restart;
 mod roles;
 mod runs;
 mod same;

@@ -64,6 +64,7 @@ pub(super) const ASKED: &[Asked] = &[
         None,
         Lines::Of("answers"),
     ),
+    ("documents.erased", &["document", "erased"], "GET /documents/erased", None, Lines::Of("documents")),
     ("system.status", &["status"], "GET /status", None, Lines::Of("jobs")),
     ("outputs.verify", &["verify"], "POST /outputs/verify", Some("{}"), Lines::Items),
     ("system.doctor", &["doctor", "-v"], "POST /system/doctor", Some("{}"), Lines::Items),
@@ -103,6 +104,9 @@ const CHANGES: &[&str] = &[
     "jobs.resume",
     "jobs.confirm",
     "jobs.delete",
+    "jobs.move",
+    "documents.erase",
+    "documents.readmit",
     "api_keys.create",
     "api_keys.delete",
     "api_keys.login_link",
@@ -146,6 +150,7 @@ pub(super) fn prepared(kept: Kept) -> Sandbox {
     sandbox.synced(&["--history", "documents", "--notify", "nobody:finished"]);
     (0..40).for_each(|n| std::fs::remove_file(sandbox.root().join(format!("f{n}.txt"))).unwrap());
     assert_eq!(sandbox.sync(&[]).0.get("held"), 40);
+    sandbox.run(&["document", "erase", "root", "f59.txt"]).exits(0);
     sandbox
 }
 

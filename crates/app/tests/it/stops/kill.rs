@@ -70,7 +70,7 @@ fn a_killed_deletion_of_a_job_goes_on() {
 }
 
 /// Starts a command and kills it; whether it had not ended by itself.
-fn killed_after(mut command: Command, time: Duration) -> bool {
+pub(crate) fn killed_after(mut command: Command, time: Duration) -> bool {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let end = Instant::now() + time;

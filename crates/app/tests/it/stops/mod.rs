@@ -2,6 +2,6 @@
 
 mod away;
 mod earlier;
-mod kill;
+pub(crate) mod kill;
 mod signals;
 pub(crate) mod upgrade;

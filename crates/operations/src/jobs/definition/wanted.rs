@@ -20,7 +20,7 @@ use ingather_store::{Durability, Reader, Sql, StoreError, deliveries, documents}
 use super::dry_run;
 use crate::connections::{FILES, files, refuse_inside};
 use crate::context::{Context, Places, Writing, journals};
-use crate::jobs::schedule;
+use crate::jobs::{moving, schedule};
 use crate::pipeline::StageSettings;
 use crate::problem::{Code, Problem, Result};
 
@@ -81,7 +81,7 @@ fn refuse_name(name: &str) -> Result<()> {
 }
 
 /// The path of a source, of its name.
-fn path_of(root: &str) -> Result<PathBuf> {
+pub(crate) fn path_of(root: &str) -> Result<PathBuf> {
     let bytes = names::unescape(root).map_err(Problem::usage)?;
     Ok(PathBuf::from(OsStr::from_bytes(&bytes)))
 }
@@ -98,7 +98,7 @@ fn refuse_machine(root: &Path, is_meant: bool) -> Result<()> {
 }
 
 /// One source has one name: that which no link is part of.
-fn refuse_links(root: &Path) -> Result<()> {
+pub(crate) fn refuse_links(root: &Path) -> Result<()> {
     match std::fs::canonicalize(root) {
         Ok(canonical) if canonical != root => Err(Problem::usage(format!(
             "{} is {}; name the source so",
@@ -163,13 +163,40 @@ impl Wanted {
             refuse_name(&self.definition.name)?;
             refuse_machine(&root, terms.whole_machine)?;
             refuse_links(&root)?;
+            if let Some(reader) = reader {
+                moving::refuse_known_addresses(&reader.read(jobs::list)?, &root)?;
+            }
         }
+        self.refuse_other_addresses(places)?;
         let known = self.stored.as_ref().map(|job| journals(&job.definition)).unwrap_or_default();
         for file in journals(&self.definition).iter().filter(|file| !known.contains(file)) {
             places.refuse_elsewhere(Path::new(file))?;
         }
         self.check(context)?;
         reader.map_or(Ok(()), |reader| self.refuse_leaving(reader, terms.guard_off))
+    }
+
+    /// What addresses begin with changes with the root of a job, by its move alone; else outputs would hold entries that nobody takes out.
+    fn refuse_other_addresses(&self, places: Places<'_>) -> Result<()> {
+        let said = |definition: &Definition| {
+            definition.source.get(moving::ADDRESSES).filter(|said| !said.is_null()).cloned()
+        };
+        let wanted = said(&self.definition);
+        match &self.stored {
+            Some(stored) if said(&stored.definition) == wanted => Ok(()),
+            Some(stored) => {
+                let sentence = format!(
+                    "`source.{}` of job {} changes by `ingather job move` alone; leave it as it is",
+                    moving::ADDRESSES,
+                    stored.name
+                );
+                Err(Problem::new(Code::Definition, sentence))
+            }
+            None => match wanted.as_ref().and_then(|wanted| wanted.as_str()) {
+                Some(addresses) => places.refuse_elsewhere(&path_of(addresses)?),
+                None => Ok(()),
+            },
+        }
     }
 
     /// A job is of one source: what is asked of its root here is asked of what its runs read.

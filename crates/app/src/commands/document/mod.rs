@@ -1,5 +1,7 @@
 //! `ingather document …`: the inventory of a job, and why one document stands as it does.
 
+mod erase;
+
 use std::ffi::OsStr;
 
 use ingather_operations::documents::{self, DocumentState, ExplainDocument, Explained, ListDocuments};
@@ -23,6 +25,11 @@ pub(crate) fn run(global: &Global, command: Document) -> Result<u8> {
             list(&program, &job, state, limit)
         }
         Document::Explain { job, document } => explain(&program, job, &document),
+        Document::Erase { names, job, dry_run, yes } => {
+            erase::erase(&program, &names, job, erase::How { dry_run, yes })
+        }
+        Document::Erased { job, limit } => erase::erased(&program, job, limit),
+        Document::Readmit { job, document } => erase::readmit(&program, job, &document),
     }
 }
 

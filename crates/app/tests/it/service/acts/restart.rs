@@ -3,8 +3,8 @@
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::Service;
-use super::runs::{at_rest, hold_amid_run};
+use super::super::Service;
+use super::super::runs::{at_rest, hold_amid_run};
 use crate::sandbox::{Kept, Sandbox};
 use crate::stops::upgrade::comes;
 

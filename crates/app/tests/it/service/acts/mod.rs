@@ -1,0 +1,5 @@
+//! What people do to documents and jobs beside their runs.
+
+mod erase;
+mod moves;
+mod restart;

@@ -1,0 +1,316 @@
+//! A person erases a document (decision 0032): every output lets go of it, nothing is kept of it, and no run takes it in again. The demand is
+//! on disk first; it is met by whoever comes next: who asked, the next run of the job, or a service that looks again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ingather_model::ids::ConnectionId;
+use ingather_model::key::DocumentKey;
+use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::{GuardState, VisitReason};
+use ingather_model::limits;
+use ingather_store::connections::{self, Role};
+use ingather_store::erased::{self, Erased};
+use ingather_store::jobs::{self, Job};
+use ingather_store::queue::{self, VisitRequest};
+use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts, runs};
+
+use super::under_way::{Met, Work};
+use crate::delivery::writer::Writer;
+use crate::engine::Engine;
+use crate::error::{EngineError, Refusal, Result};
+use crate::progress::Progress;
+use crate::remove::Remover;
+use crate::run::id_set;
+
+/// A document that a person wants to erase from a job.
+#[derive(Clone, Debug)]
+pub struct Erasable {
+    /// Its name in the job.
+    pub name: String,
+    /// Where a person finds it.
+    pub uri: String,
+    /// Names of the outputs that hold something of it, or may.
+    pub outputs: Vec<String>,
+    /// It was erased before.
+    pub erased: Option<Erased>,
+    key: DocumentKey,
+    document: Option<i64>,
+}
+
+/// How far the erasing of one document has come.
+#[derive(Clone, Debug)]
+pub struct Erasing {
+    /// Its name in the job.
+    pub name: String,
+    /// Outputs that hold it, or may, each with what hinders its removal; none: it is done.
+    pub left: Vec<(String, String)>,
+}
+
+/// An output that did not let go, and has not said why.
+const UNCONFIRMED: &str = "it has not confirmed the removal";
+
+impl Engine {
+    /// What `text` names in a job: a document that it knows, or has erased.
+    ///
+    /// # Errors
+    /// `Key` where it names something in a document; what the store says.
+    pub fn erasable(&self, job: &Job, text: &str) -> Result<Option<Erasable>> {
+        // A job whose source cannot even be named knows nothing by any name.
+        let Ok(source) = self.repository(job) else { return Ok(None) };
+        let found = self.known_item(job, source.as_ref(), text)?;
+        let named = match found {
+            Some(found) if found.component.is_some() => {
+                let sentence = format!(
+                    "`{text}` is in the document `{}` of job {}, and only whole documents are erased; name that one",
+                    found.named.key, job.name
+                );
+                return Err(EngineError::refused(Refusal::Key, sentence));
+            }
+            Some(found) => found.named,
+            None => match source.named(text) {
+                Ok(named) => named,
+                Err(_) => return Ok(None),
+            },
+        };
+        let key = self.reader.hasher().key(&named.key, named.parent_bytes);
+        let (document, erased, outputs) = self.reader.read(|sql| {
+            let found = documents::find(sql, job.id, key.parent_hash, &[key.key_hash])?;
+            let document = found.first().map(|(_, known)| known.id.0);
+            let outputs = document.map(|id| held_by(sql, id)).transpose()?.unwrap_or_default();
+            Ok((document, erased::find(sql, job.id, key)?, outputs))
+        })?;
+        if document.is_none() && erased.is_none() {
+            return Ok(None);
+        }
+        let outputs = outputs.into_values().collect();
+        Ok(Some(Erasable { uri: source.uri(&named.key), name: named.key, outputs, erased, key, document }))
+    }
+
+    /// Has a document erased: from here on no run takes it in, and nothing is sent of it, whatever becomes of this process.
+    ///
+    /// # Errors
+    /// `Deleting`; `Busy` where as many documents of the job are erased as may be; `ReadOnly`; what the store says.
+    pub fn want_erased(&self, job: &Job, document: &Erasable, by: &str) -> Result<()> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        let Erasable { key, name, .. } = document;
+        if self.reader.read(|sql| erased::count(sql, job.id))? >= limits::ERASED_MAX {
+            let sentence = format!(
+                "job {} has {} erased documents, which is as many as may be; leave folders out by a rule (--exclude), then let in \
+                 again what it leaves out (`ingather document readmit`)",
+                job.name,
+                limits::ERASED_MAX
+            );
+            return Err(EngineError::refused(Refusal::Busy, sentence));
+        }
+        let now = writer.call.now();
+        Ok(writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            erased::begin(sql, job.id, *key, name, (now, by))?;
+            let Some(id) = document.document else { return Ok(()) };
+            // Nothing is sent again from what is kept, and no visit waits.
+            extracts::forget(sql, &[id])?;
+            queue::give_up(sql, &[id])?;
+            no_longer_held(sql, job, id)
+        })?)
+    }
+
+    /// Whether a document is erased, and no output holds it any more.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn is_erased(&self, job: &Job, document: &Erasable) -> Result<bool> {
+        let found = self.reader.read(|sql| erased::find(sql, job.id, document.key))?;
+        Ok(found.is_some_and(|erased| erased.done_at.is_some()))
+    }
+
+    /// A run of the job that is under way stops at its next safe place, for it may have the document in hands, and begins anew behind the
+    /// erasing; a run that is about to begin looks at what is to be erased itself.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn make_way(&self, job: &Job) -> Result<()> {
+        // Where something else than a run is under way, it is waited for.
+        if self.process.under_way.meets(job).is_ok_and(|met| met == Met::Run) {
+            let writer = self.writing()?;
+            let _lease = self.process.keep_lease(&writer)?;
+            let kind = self.reader.read(|sql| runs::list(sql, job.id, 1))?.first().map(|run| run.kind);
+            writer.store.write(Durability::Synced, |sql| {
+                writer.lease.fence(sql)?;
+                // Not where a person has stopped it.
+                let goes_on = jobs::get(sql, job.id)?.is_some_and(|job| job.state != State::Stopping);
+                if goes_on { jobs::ask_restart(sql, job.id, kind) } else { Ok(()) }
+            })?;
+            self.stop(job.id);
+        }
+        Ok(())
+    }
+
+    /// Does what is still to be done of all that was erased from a job.
+    ///
+    /// # Errors
+    /// `Running` while the job is worked on; `ReadOnly`; what the store says.
+    pub fn erase(&self, job: &Job) -> Result<Vec<Erasing>> {
+        let work = self.process.begin(job, ERASING, Some(&self.writing()?), &self.cancel)?;
+        let erasing = self.erase_waiting(job, &work)?;
+        work.check()?;
+        Ok(erasing)
+    }
+
+    /// The same for a run that begins: what could not be erased is not hers to tell.
+    pub(crate) fn erase_first(&self, job: &Job, work: &Work) -> Result<()> {
+        if self.writer.is_some() {
+            // What else hinders it, such as an output that is away, the run meets itself.
+            if let Err(error @ EngineError::Store(_)) = self.erase_waiting(job, work) {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn erase_waiting(&self, job: &Job, work: &Work) -> Result<Vec<Erasing>> {
+        let mut done = Vec::new();
+        if !self.reader.read(erased::waiting)?.contains(&job.id) {
+            return Ok(done);
+        }
+        let writer = Writer { call: self.call_of(work), ..self.writing()? };
+        let mut after = (job.id, DocumentKey::BEFORE_ALL);
+        loop {
+            let page = self.reader.read(|sql| erased::list(sql, after, limits::LIST_PAGE_MAX as usize))?;
+            let Some(last) = page.iter().rfind(|one| one.job == job.id) else { break };
+            after = (job.id, last.key);
+            for one in page.into_iter().filter(|one| one.job == job.id && one.done_at.is_none()) {
+                if writer.call.cancel.cancelled() {
+                    return Ok(done);
+                }
+                done.push(self.erase_one(job, &one, &writer)?);
+            }
+        }
+        Ok(done)
+    }
+
+    fn erase_one(&self, job: &Job, one: &Erased, writer: &Writer) -> Result<Erasing> {
+        let key = one.key;
+        let find = |sql: &mut Sql<'_>| {
+            let found = documents::find(sql, job.id, key.parent_hash, &[key.key_hash])?;
+            let document = found.first().map(|(_, known)| known.id.0);
+            Ok((document, document.map(|id| held_by(sql, id)).transpose()?.unwrap_or_default()))
+        };
+        let mut left = Vec::new();
+        if let (Some(id), outputs) = self.reader.read(find)? {
+            let mut hindered = self.let_go(job, id, &outputs, writer)?;
+            let (still, outputs) = self.reader.read(find)?;
+            if still.is_some() {
+                let mut why = |id| hindered.remove(id).unwrap_or_else(|| UNCONFIRMED.to_owned());
+                left = outputs.iter().map(|(id, name)| (name.clone(), why(id))).collect();
+                if left.is_empty() {
+                    left.push((String::new(), "its rows are in use; it is tried again".to_owned()));
+                }
+            }
+        }
+        if left.is_empty() {
+            let noted: Vec<i64> = {
+                let all = self.reader.read(|sql| erased::noted(sql, job.id, &one.name))?;
+                all.into_iter().collect::<BTreeSet<i64>>().into_iter().collect()
+            };
+            for noted in noted.chunks(limits::HISTORY_FORGOTTEN_AT_ONCE as usize) {
+                writer.store.write(Durability::Relaxed, |sql| {
+                    writer.lease.fence(sql)?;
+                    erased::forget_noted(sql, job.id, &one.name, noted)
+                })?;
+            }
+            writer.store.write(Durability::Synced, |sql| {
+                writer.lease.fence(sql)?;
+                erased::done(sql, job.id, key, writer.call.now())
+            })?;
+        }
+        Ok(Erasing { name: one.name.clone(), left })
+    }
+
+    /// Takes a document out of every output that can be opened; what hinders the others.
+    fn let_go(
+        &self,
+        job: &Job,
+        id: i64,
+        outputs: &BTreeMap<ConnectionId, String>,
+        writer: &Writer,
+    ) -> Result<BTreeMap<ConnectionId, String>> {
+        let author = self.author(job, self.repository(job)?)?;
+        let progress = Arc::new(Progress::default());
+        let mut remover = Remover::new(writer.clone(), author, progress, None).of_what_is_open();
+        let mut hindered = BTreeMap::new();
+        for (output, name) in outputs {
+            let connection = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
+            let Some(connection) = connection else { continue };
+            if let Err(error) = self.add_target(&mut remover, &connection, None, "erase") {
+                hindered.insert(*output, error.to_string());
+            }
+        }
+        match remover.remove(&[id]) {
+            Ok(removed) => remover.end_all(None, removed).or_else(|error| match error {
+                EngineError::Store(_) => Err(error),
+                // It is told with what it is told next.
+                EngineError::Output { .. } | EngineError::Refused { .. } => Ok(()),
+            })?,
+            Err(error @ EngineError::Store(_)) => return Err(error),
+            Err(error) => {
+                for output in remover.outputs.keys() {
+                    hindered.entry(*output).or_insert_with(|| error.to_string());
+                }
+            }
+        }
+        Ok(hindered)
+    }
+
+    /// Runs of a job take a document in again that was erased; false where it was not.
+    ///
+    /// # Errors
+    /// `Running` while the job is worked on; `ReadOnly`; what the store says.
+    pub fn readmit(&self, job: &Job, document: &Erasable) -> Result<bool> {
+        let writer = self.writing()?;
+        let work = self.process.begin(job, "readmission of a document", Some(&writer), &self.cancel)?;
+        let removed = writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            let removed = erased::remove(sql, job.id, document.key)?;
+            // What some outputs have let go of, and others not, is sent to all of them again.
+            let again = |id: i64| VisitRequest { document: id, due: 0, reason: VisitReason::Resend };
+            let again: Vec<VisitRequest> = document.document.map(again).into_iter().collect();
+            queue::enqueue(sql, job.id, 0, &again)?;
+            Ok(removed)
+        })?;
+        drop(work);
+        Ok(removed)
+    }
+}
+
+/// What is under way while documents are erased.
+const ERASING: &str = "removal of erased documents";
+
+/// The outputs that hold something of a document, or may.
+fn held_by(
+    sql: &mut Sql<'_>,
+    document: i64,
+) -> std::result::Result<BTreeMap<ConnectionId, String>, StoreError> {
+    let mut outputs = BTreeMap::new();
+    for delivery in deliveries::states(sql, &[document])? {
+        if let Some(connection) = connections::get(sql, delivery.output)? {
+            outputs.insert(connection.id, connection.name);
+        }
+    }
+    Ok(outputs)
+}
+
+/// A removal that waits for a person waits no more.
+fn no_longer_held(sql: &mut Sql<'_>, job: &Job, document: i64) -> std::result::Result<(), StoreError> {
+    let Some(job) = jobs::get(sql, job.id)? else { return Ok(()) };
+    let Some(bytes) = runs::held(sql, job.id, job.run)? else { return Ok(()) };
+    let mut held = id_set::from_bytes(&bytes)?;
+    if !held.remove(document as u64) {
+        return Ok(());
+    }
+    if held.is_empty() {
+        return runs::release(sql, job.id, job.run, GuardState::Confirmed).map(drop);
+    }
+    runs::hold(sql, job.id, job.run, &id_set::to_bytes(&held))
+}

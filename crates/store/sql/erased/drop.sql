@@ -1,0 +1,2 @@
+-- The job is gone.
+DELETE FROM erased WHERE job = $1
