@@ -28,5 +28,6 @@ pub mod turns;
 pub use containers::definitions;
 pub use db::stopping::end_statements_when;
 pub use db::{Durability, Reader, Sql, Store, Target};
+pub use documents::states;
 pub use error::{StoreCode, StoreError, lacks_handles};
 pub use rights::{api_keys, audit, leases};

@@ -11,12 +11,13 @@ mod held;
 pub mod history;
 pub mod notices;
 mod pause;
+pub mod progress;
 mod removal;
 mod resend;
 mod restart;
 pub mod schedule;
 mod start;
-mod status;
+pub(crate) mod status;
 pub mod sync;
 
 pub use by_schedule::BySchedule;
@@ -41,7 +42,7 @@ use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_store::jobs::Job as Stored;
 use ingather_store::runs::{self, KnownBlindSpot};
-use ingather_store::{Reader, documents, jobs};
+use ingather_store::{Reader, jobs, states};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,7 @@ use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 use crate::{in_words, page, secrets};
+use progress::{DocumentStates, RunProgress};
 use schedule::ToldSchedule;
 
 /// Jobs that are named to whoever asks for one that there is not.
@@ -174,6 +176,12 @@ pub struct Job {
     pub manifold_state: Option<ManifoldJobState>,
     /// Documents in its inventory.
     pub documents: u64,
+    /// How many of them are in which state.
+    #[serde(default)]
+    pub states: DocumentStates,
+    /// How far its run has come that is under way, where whoever was asked works on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<RunProgress>,
     /// Canonical root of its source.
     pub root: String,
     /// Outputs that it sends to.
@@ -370,20 +378,22 @@ fn list_runs(context: &Context<'_>, _: &Caller<'_>, request: ListRuns) -> Result
 }
 
 fn job(context: &Context<'_>, reader: &Reader, stored: Stored) -> Result<Job> {
-    let (documents, last) =
-        reader.read(|sql| Ok((documents::total(sql, stored.id)?, runs::list(sql, stored.id, 1)?)))?;
+    let (counted, last) =
+        reader.read(|sql| Ok((states::of(sql, stored.id)?, runs::list(sql, stored.id, 1)?)))?;
     let begun = last.first().map(|run| run.started_at);
     let unwatched = context.host.process().unwatched(stored.id);
     let told = |schedule| ToldSchedule { unwatched, ..ToldSchedule::of(schedule, begun, context.now()) };
     let schedule = stored.definition.schedule.as_ref().map(told);
     let run = last.into_iter().next().map(Run::from);
-    let status = status::of(context, reader, &stored, run.as_ref(), schedule.as_ref())?;
+    let status = status::of(context, reader, &stored, run.as_ref(), schedule.as_ref(), counted.waiting)?;
     Ok(Job {
         hold: status.hold,
         manifold_state: status.manifold,
         job: stored.name,
         state: stored.state,
-        documents,
+        documents: counted.documents,
+        states: counted.into(),
+        progress: status.progress,
         root: stored.root,
         outputs: stored.definition.outputs.clone(),
         keep: stored.definition.keep.into(),

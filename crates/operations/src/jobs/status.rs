@@ -1,23 +1,26 @@
 //! How a job stands: why nothing happens when nothing happens, and what ManifoldCF calls its state.
 
 use ingather_engine::Glance;
+use ingather_engine::progress::RETRY;
 use ingather_engine::scheduler::interrupted_too_often;
 use ingather_model::blocked::{BlockedReason, JobEnvironment, may_work};
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::facts::JobFacts;
 use ingather_model::lifecycle::job::State;
-use ingather_model::lifecycle::outcome::GuardState;
+use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::lifecycle::projection::{ManifoldJobState, manifold_job_state};
 use ingather_model::limits;
 use ingather_model::run_counts::counted;
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::Job as Stored;
-use ingather_store::{Reader, runs};
+use ingather_store::{Reader, queue, runs};
 
+use super::progress::RunProgress;
 use super::{Run, ToldSchedule, schedule};
 use crate::context::Context;
 use crate::in_words::{are, time};
 use crate::problem::Result;
+use crate::system::jobs::is_service;
 
 /// How a job stands.
 pub(super) struct JobStatus {
@@ -25,6 +28,8 @@ pub(super) struct JobStatus {
     pub(super) hold: Option<String>,
     /// Its state by ManifoldCF's names, as far as whoever looks can tell.
     pub(super) manifold: Option<ManifoldJobState>,
+    /// How far its run has come, where this process has one.
+    pub(super) progress: Option<RunProgress>,
 }
 
 /// How a job stands that had this run last.
@@ -34,63 +39,128 @@ pub(super) fn of(
     job: &Stored,
     last: Option<&Run>,
     told: Option<&ToldSchedule>,
+    waiting: u64,
 ) -> Result<JobStatus> {
-    let is_service = context.host.background().is_some();
-    let glance = if is_service { context.host.process().glance(job.id) } else { Glance::default() };
+    let serves = context.host.background().is_some();
+    let glance = if serves { context.host.process().glance(job.id) } else { Glance::default() };
     // Elsewhere a run that is on record is taken for one that works while somebody may work on it.
     let is_open = !matches!(job.state, State::Resting | State::Starting);
-    let works = glance.works || (!is_service && is_open && context.may_work());
+    let works = glance.works || (!serves && is_open && context.may_work());
     let missing = missing(context, reader, job)?;
     let facts = facts(context, job, last, glance, works, &missing);
-    let status = |hold: Option<String>| JobStatus { hold, manifold: manifold_job_state(&facts) };
-    if let (State::Resting, Some(run)) = (job.state, last)
-        && !job.paused
-        && !works
-        && run.guard == Some(GuardState::Held)
-    {
-        let (held, name) = (run.counts.held, &job.name);
-        return Ok(status(Some(format!(
-            "{} {} held and wait for a person; `ingather job held {name}` lists them, `ingather job confirm {name} --run {}` carries \
-             them out",
-            counted(held, "removal"),
-            are(held),
-            run.run
-        ))));
+    let found = JobFound { job, last, told, waiting, works, glance };
+    let hold = match held(&found) {
+        None => found.hold(context, reader, &facts, &missing)?,
+        held => held,
+    };
+    let progress = last.zip(glance.progress).filter(|_| works && !glance.begins).map(|(run, snapshot)| {
+        RunProgress::of(snapshot, glance.lists, run, waiting, context.now(), hold.is_some())
+    });
+    Ok(JobStatus { hold, manifold: manifold_job_state(&facts), progress })
+}
+
+/// What is known of a job at one moment.
+struct JobFound<'a> {
+    job: &'a Stored,
+    last: Option<&'a Run>,
+    told: Option<&'a ToldSchedule>,
+    /// Documents that wait.
+    waiting: u64,
+    works: bool,
+    glance: Glance,
+}
+
+/// Why a job rests whose last run holds removals.
+fn held(found: &JobFound<'_>) -> Option<String> {
+    let JobFound { job, last, works, .. } = *found;
+    let is_at_rest = job.state == State::Resting && !job.paused && !works;
+    let run = last.filter(|run| is_at_rest && run.guard == Some(GuardState::Held))?;
+    let (held, name) = (run.counts.held, &job.name);
+    Some(format!(
+        "{} {} held and wait for a person; `ingather job held {name}` lists them, `ingather job confirm {name} --run {}` carries them out",
+        counted(held, "removal"),
+        are(held),
+        run.run
+    ))
+}
+
+impl JobFound<'_> {
+    /// Why it does not work otherwise; none: it works, or is about to.
+    fn hold(
+        &self,
+        context: &Context<'_>,
+        reader: &Reader,
+        facts: &JobFacts,
+        missing: &Missing,
+    ) -> Result<Option<String>> {
+        let JobFound { job, last, told, waiting, works, glance } = *self;
+        let serves = context.host.background().is_some();
+        let holder = if serves { None } else { context.host.holder() };
+        let is_attended = serves || is_service(holder.as_deref());
+        // Of a run that was put down; one that is under way may be that of whoever holds the store.
+        let waits_for_holder = job.state == State::Starting && !is_attended;
+        let (refused, unlisted) = (context.host.process().refused(job.id), unlisted(reader, job, last)?);
+        let environment = JobEnvironment {
+            now: context.now(),
+            opens_at: closed(job, context.now()).flatten(),
+            starts_at: told.and_then(|told| told.next.first().copied()),
+            missing: &missing.names,
+            store_held_by: holder.as_deref().filter(|_| waits_for_holder),
+            refused: refused.as_deref(),
+            unlisted: unlisted.as_deref(),
+            unattended: job.definition.schedule.is_some() && !is_attended,
+            retries: retries(reader, job, waiting, context.now())?,
+        };
+        let is_idle = matches!(job.state, State::Resting) && !works;
+        let rests = facts.state == State::Resting && !facts.paused;
+        Ok(match may_work(facts, &environment) {
+            // A run that is announced is not on record yet.
+            Err(_) if rests && works => None,
+            Err(reason) => Some(in_words(&reason, told)),
+            Ok(()) if glance.throttled.is_some() => glance.throttled.map(waits_for_throttle),
+            Ok(()) if glance.progress.is_some_and(|progress| progress.waits_for == RETRY) => {
+                Some(format!("it is {RETRY}"))
+            }
+            Ok(()) if works || is_idle => None,
+            Ok(()) => goes_on(context, reader, job)?,
+        })
     }
-    let environment = JobEnvironment {
-        now: context.now(),
-        opens_at: closed(job, context.now()).flatten(),
-        starts_at: told.and_then(|told| told.next.first().copied()),
-        missing: &missing.names,
-        store_held_by: None,
-    };
-    let is_idle = matches!(job.state, State::Resting) && !works;
-    let found = match may_work(&facts, &environment) {
-        // A run that is announced is not on record yet.
-        Err(BlockedReason::Resting { .. }) if works || job.restart.is_some() => Ok(()),
-        other => other,
-    };
-    let hold = match found {
-        Err(BlockedReason::Resting { .. }) if told.is_some_and(|told| told.problem.is_some()) => {
-            told.and_then(|told| told.problem.clone())
+}
+
+/// The sentence for a reason; of a job that rests by what its schedule says.
+fn in_words(reason: &BlockedReason, told: Option<&ToldSchedule>) -> String {
+    let is_continuous = told.is_some_and(|told| told.continuous);
+    let problem = told.and_then(|told| told.problem.as_ref());
+    match (reason, problem) {
+        (BlockedReason::Resting { .. }, Some(problem)) => problem.clone(),
+        (BlockedReason::Resting { .. }, _) if is_continuous => {
+            "nothing has changed since it looked last; a change begins the next look".to_owned()
         }
-        Err(BlockedReason::Resting { .. }) if told.is_some_and(|told| told.continuous) => {
-            Some(match is_service {
-                true => "nothing has changed since it looked last; a change begins the next look".to_owned(),
-                false => {
-                    "no service is at work; `ingather serve` follows the changes of its source".to_owned()
-                }
-            })
+        (BlockedReason::Unattended, _) if is_continuous => {
+            "no service is at work; `ingather serve` follows the changes of its source".to_owned()
         }
-        Err(BlockedReason::Resting { starts_at: None }) if told.is_some() => {
-            Some("no run was asked for, and its schedule begins no more; change it to go on".to_owned())
+        (BlockedReason::Resting { starts_at: None }, _) if told.is_some() => {
+            "no run was asked for, and its schedule begins no more; change it to go on".to_owned()
         }
-        Err(reason) => Some(reason.sentence(&time)),
-        Ok(()) if glance.throttled.is_some() => glance.throttled.map(waits_for_throttle),
-        Ok(()) if works || is_idle => None,
-        Ok(()) => goes_on(context, reader, job)?,
-    };
-    Ok(status(hold))
+        (reason, _) => reason.sentence(&time),
+    }
+}
+
+/// Why the last run of a job did none of its work although nothing of it failed: its source was not there.
+fn unlisted(reader: &Reader, job: &Stored, last: Option<&Run>) -> Result<Option<String>> {
+    let unlisted = last.filter(|run| run.outcome == Some(RunOutcome::Done) && run.listed_at.is_none());
+    let Some(run) = unlisted else { return Ok(None) };
+    let spots = reader.read(|sql| runs::blind_spots(sql, job.id, run.run))?;
+    Ok(spots.into_iter().next_back().map(|spot| spot.message))
+}
+
+/// Documents of a job that are tried again at a later date, and the first of these dates. Where very many wait, nobody looks for it.
+fn retries(reader: &Reader, job: &Stored, waiting: u64, now: i64) -> Result<Option<(u64, i64)>> {
+    if waiting == 0 || waiting > limits::RETRIES_LOOKED_MAX {
+        return Ok(None);
+    }
+    let due = reader.read(|sql| queue::next_due(sql, job.id, now))?;
+    Ok(due.filter(|due| *due < queue::DUE_NEXT_RUN).map(|due| (waiting, due)))
 }
 
 /// Why a run reads nothing just now that could be read.
@@ -173,6 +243,11 @@ struct Missing {
     repository: bool,
     output: bool,
     names: Vec<String>,
+}
+
+/// Kinds of connectors that a job needs and that this program has not.
+pub(crate) fn missing_names(context: &Context<'_>, reader: &Reader, job: &Stored) -> Result<Vec<String>> {
+    missing(context, reader, job).map(|missing| missing.names)
 }
 
 fn missing(context: &Context<'_>, reader: &Reader, job: &Stored) -> Result<Missing> {

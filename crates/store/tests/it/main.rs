@@ -10,4 +10,5 @@ mod intents;
 mod notices;
 mod plans;
 mod statements;
+mod states;
 mod world;
