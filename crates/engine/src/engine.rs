@@ -47,6 +47,9 @@ use crate::visit::refill;
 use crate::{sweep, visit};
 use ingather_store::turns::lock;
 
+/// Of a source that does not say why.
+const UNLISTED: &str = "its source could not be listed";
+
 /// What a program needs to run jobs.
 pub struct Engine {
     /// For reading; a run that writes nothing needs no more.
@@ -175,6 +178,7 @@ impl Engine {
         // The outputs stay open until the run has ended.
         let (run, _uses) = self.prepare(job, options, progress, &work)?;
         work.pauses(&run);
+        self.process.note_begun(job.id);
         for queue in run.queues() {
             queue.opened().iter_mut().for_each(|opened| {
                 opened.begin(&run.author.job_name, Some(run.number), options.kind.as_str());
@@ -247,12 +251,7 @@ impl Engine {
         let author = self.author(job, repository)?;
         let dispatcher = self.dispatcher(job, &author, capabilities, work)?;
         // Last: what fails before leaves no run that nobody ends.
-        let number = match writer {
-            Some((store, lease)) => {
-                begin(store, lease, job, (options.kind, &self.asked_by), self.clock.now())?
-            }
-            None => job.run + 1,
-        };
+        let number = self.open_run(job, writer, options.kind)?;
         let state = RunState {
             store: writer.map(|(store, _)| store.clone()),
             lease: writer.map(|(_, lease)| lease.clone()),
@@ -289,11 +288,18 @@ impl Engine {
             noted: AtomicUsize::default(),
             kept_out: AtomicU64::default(),
             aborted: Mutex::default(),
+            unlisted: Mutex::default(),
         };
         let run = Arc::new(Run { state: Arc::new(state), outputs });
         let user: Weak<dyn OutputUser> = Arc::downgrade(&run) as Weak<dyn OutputUser>;
         uses.iter().for_each(|output| output.join(user.clone()));
         Ok((run, (uses, containers)))
+    }
+
+    /// The number of a run that begins.
+    fn open_run(&self, job: &Job, writer: Option<&(Store, Lease)>, kind: RunKind) -> Result<i64> {
+        let Some((store, lease)) = writer else { return Ok(job.run + 1) };
+        begin(store, lease, job, (kind, &self.asked_by), &self.process.notifies(), self.clock.now())
     }
 
     /// In whose name changes of a job are sent.
@@ -404,6 +410,7 @@ impl Engine {
     /// Lists, visits and delivers until nothing is due within the time that a run waits; and judges what was not met.
     fn work(&self, run: &Run, options: Options) -> Result<(ListingResult, Option<Judged>)> {
         let known = self.reader.read(|sql| documents::total(sql, run.job.id))?;
+        run.progress.known(known);
         crate::visit::extracts::forget_unwanted(run)?;
         let workers = self.host.threads.max(1);
         std::thread::scope(|scope| {
@@ -483,6 +490,8 @@ impl Engine {
                 } else {
                     // A root that is absent: where nobody watches the run, this alone tells of it.
                     runs::blind(sql, run.job.id, run.number, &result.blind)?;
+                    let why = result.blind.last().map(|spot| spot.message.clone());
+                    *lock(&run.unlisted) = why.or(Some(UNLISTED.to_owned()));
                 }
                 jobs::drain(sql, run.job.id, run.number)
             })?;

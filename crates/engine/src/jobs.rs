@@ -178,6 +178,7 @@ impl Engine {
                 remover.writer.lease.fence(sql)?;
                 jobs::forget(sql, job.id)
             })?;
+            self.process.note_begun(job.id);
         }
         remover.end_all(None, removed)?;
         removed.stopped = remover.stops();

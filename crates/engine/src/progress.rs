@@ -5,10 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ingather_store::turns::lock;
 
+/// What a run does whose documents are all done but for those that are tried again soon.
+pub const RETRY: &str = "waiting for documents that are tried again soon";
+
 /// Counters that grow while a run goes on.
 #[derive(Debug, Default)]
 pub struct Progress {
     seen: AtomicU64,
+    known: AtomicU64,
     changed: AtomicU64,
     delivered: AtomicU64,
     removed: AtomicU64,
@@ -21,6 +25,8 @@ pub struct Progress {
 pub struct Snapshot {
     /// Documents that the listing named.
     pub seen: u64,
+    /// Documents that the inventory had when the run began.
+    pub known: u64,
     /// Documents that had to be looked at.
     pub changed: u64,
     /// Changes that outputs confirmed.
@@ -39,6 +45,7 @@ impl Progress {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Snapshot {
             seen: get(&self.seen),
+            known: get(&self.known),
             changed: get(&self.changed),
             delivered: get(&self.delivered),
             removed: get(&self.removed),
@@ -49,6 +56,10 @@ impl Progress {
 
     pub(crate) fn seen(&self, n: u64) {
         self.seen.fetch_add(n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn known(&self, documents: u64) {
+        self.known.store(documents, Ordering::Relaxed);
     }
 
     pub(crate) fn changed(&self, n: u64) {

@@ -55,7 +55,7 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
     let raws: HashMap<i64, Digest> =
         run.reader.read(|sql| documents::raws(sql, &known))?.into_iter().collect();
     let claimed = items.len();
-    let mut second_look = SecondLook::new(run);
+    let mut second_look = SecondLook::new(run, &items)?;
     let mut reading = Vec::new();
     for mut item in items {
         place.wait_while_full();

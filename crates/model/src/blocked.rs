@@ -17,6 +17,14 @@ pub struct JobEnvironment<'a> {
     pub missing: &'a [String],
     /// Who holds the store so that this process may not write, as a person would look for it.
     pub store_held_by: Option<&'a str>,
+    /// Why its last run could not begin, where none has begun since.
+    pub refused: Option<&'a str>,
+    /// Why its last run could not list its source, where it could not.
+    pub unlisted: Option<&'a str>,
+    /// It has a schedule, and no service is at work that heeds it.
+    pub unattended: bool,
+    /// Documents that wait for another attempt, and when the first one is due.
+    pub retries: Option<(u64, i64)>,
 }
 
 /// The reason why a job does not work.
@@ -39,6 +47,31 @@ pub enum BlockedReason {
         /// When it opens; none: nobody knows, or never.
         opens_at: Option<i64>,
     },
+    /// Its run could not begin.
+    Refused {
+        /// Why, in a sentence without its end.
+        why: String,
+        /// When its schedule begins the next one; none: that is tried again by itself, or a person has asked for it.
+        starts_at: Option<i64>,
+    },
+    /// Its source could not be listed.
+    SourceAway {
+        /// Why, in a sentence without its end.
+        why: String,
+        /// When the schedule begins the next run.
+        starts_at: Option<i64>,
+    },
+    /// No service heeds its schedule.
+    Unattended,
+    /// What it has waits for another attempt.
+    Retrying {
+        /// How many documents.
+        documents: u64,
+        /// When the first is due.
+        at: i64,
+        /// When the schedule begins the next run.
+        starts_at: Option<i64>,
+    },
     /// Nobody asked for a run.
     Resting {
         /// When the schedule will; none: only a person can.
@@ -59,9 +92,7 @@ pub enum BlockedReason {
 pub fn may_work(facts: &JobFacts, environment: &JobEnvironment<'_>) -> Result<(), BlockedReason> {
     match facts.state {
         State::Gone => return Err(BlockedReason::Gone),
-        State::Resting if !facts.paused => {
-            return Err(BlockedReason::Resting { starts_at: environment.starts_at });
-        }
+        State::Resting if !facts.paused => return Err(rests(facts, environment)),
         State::Ending => return Err(BlockedReason::Ending),
         State::Stopping => return Err(BlockedReason::Stopping),
         State::Resting | State::Starting | State::Working | State::Sweeping | State::Deleting => {}
@@ -84,6 +115,21 @@ pub fn may_work(facts: &JobFacts, environment: &JobEnvironment<'_>) -> Result<()
     Ok(())
 }
 
+/// Why a job rests that nobody has paused: what keeps its next run from its work counts first.
+fn rests(facts: &JobFacts, environment: &JobEnvironment<'_>) -> BlockedReason {
+    let JobEnvironment { missing, refused, unlisted, unattended, retries, starts_at, .. } = *environment;
+    match (refused, unlisted, retries) {
+        _ if facts.output_missing || facts.repository_missing => {
+            BlockedReason::ConnectorMissing { names: missing.to_vec() }
+        }
+        (Some(why), ..) => BlockedReason::Refused { why: why.to_owned(), starts_at },
+        (_, Some(why), _) => BlockedReason::SourceAway { why: why.to_owned(), starts_at },
+        _ if unattended => BlockedReason::Unattended,
+        (.., Some((documents, at))) => BlockedReason::Retrying { documents, at, starts_at },
+        _ => BlockedReason::Resting { starts_at },
+    }
+}
+
 impl BlockedReason {
     /// Stable word for filters and the API.
     pub fn as_str(&self) -> &'static str {
@@ -92,6 +138,10 @@ impl BlockedReason {
             BlockedReason::Paused => "paused",
             BlockedReason::ConnectorMissing { .. } => "connector_missing",
             BlockedReason::WindowClosed { .. } => "window_closed",
+            BlockedReason::Refused { .. } => "refused",
+            BlockedReason::SourceAway { .. } => "source_away",
+            BlockedReason::Unattended => "unattended",
+            BlockedReason::Retrying { .. } => "retrying",
             BlockedReason::Resting { .. } => "resting",
             BlockedReason::Ending => "ending",
             BlockedReason::Stopping => "stopping",
@@ -120,6 +170,25 @@ impl BlockedReason {
                 "it is outside its window, and its schedule has no other; change the schedule to go on"
                     .to_owned()
             }
+            BlockedReason::Refused { why, starts_at } => {
+                format!("its run could not begin: {why}{}", next(*starts_at, clock))
+            }
+            BlockedReason::SourceAway { why, starts_at } => {
+                let kept = "what is known is kept";
+                format!("its source could not be listed: {why}; {kept}{}", next(*starts_at, clock))
+            }
+            BlockedReason::Unattended => {
+                "no service is at work that heeds its schedule; `ingather serve` does".to_owned()
+            }
+            BlockedReason::Retrying { documents, at, starts_at } => {
+                let (waiting, wait) =
+                    (counted(*documents, "document"), if *documents == 1 { "waits" } else { "wait" });
+                let at = clock(*at);
+                format!(
+                    "{waiting} {wait} for another attempt, the first from {at} on{}",
+                    next(*starts_at, clock)
+                )
+            }
             BlockedReason::Resting { starts_at: Some(at) } => {
                 format!("no run was asked for; its schedule starts it {}", clock(*at))
             }
@@ -133,52 +202,11 @@ impl BlockedReason {
     }
 }
 
-/// Something about a job that does not keep it from working, but that a person should know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remark {
-    /// Removals wait for a confirmation (design 4.11).
-    RemovalsHeld {
-        /// The job's name, for the command.
-        job: String,
-        /// The run that decided them.
-        run: i64,
-        /// How many.
-        documents: u64,
-    },
-    /// Every bin with work is parked until its rate allows more.
-    Throttled {
-        /// Until when.
-        until: i64,
-    },
-    /// All that is left waits for another attempt.
-    Retrying {
-        /// How many documents.
-        documents: u64,
-        /// When the first is tried.
-        at: i64,
-    },
-}
-
-impl Remark {
-    /// The sentence for a person.
-    pub fn sentence(&self, clock: &dyn Fn(i64) -> String) -> String {
-        match self {
-            Remark::RemovalsHeld { job, run, documents } => {
-                let (held, are) =
-                    (counted(*documents, "removal"), if *documents == 1 { "is" } else { "are" });
-                format!(
-                    "{held} {are} held; look with `job held {job}`, confirm with `job confirm {job} --run {run}`"
-                )
-            }
-            Remark::Throttled { until } => {
-                format!("the rate of its source is used up until {}", clock(*until))
-            }
-            Remark::Retrying { documents, at } => {
-                let (waiting, wait) =
-                    (counted(*documents, "document"), if *documents == 1 { "waits" } else { "wait" });
-                format!("{waiting} {wait} for another attempt, the first {}", clock(*at))
-            }
-        }
+/// What is said of the next run behind a reason.
+fn next(starts_at: Option<i64>, clock: &dyn Fn(i64) -> String) -> String {
+    match starts_at {
+        Some(at) => format!("; the next run begins {}", clock(at)),
+        None => "; the next run looks again".to_owned(),
     }
 }
 
@@ -275,7 +303,47 @@ mod tests {
             Err(BlockedReason::Paused),
             "its schedule will not start it"
         );
-        let remark = Remark::RemovalsHeld { job: "docs".into(), run: 4, documents: 30 };
-        assert!(remark.sentence(&clock).contains("job confirm docs --run 4"));
+    }
+
+    /// The reasons of a job that rests, the one first that hides those below.
+    #[test]
+    fn a_resting_job_names_first_what_keeps_its_next_run_from_its_work() {
+        let missing = vec!["wiki".to_owned()];
+        let mut environment = JobEnvironment {
+            starts_at: Some(3),
+            missing: &missing,
+            refused: Some("the index is away"),
+            unlisted: Some("/srv is not mounted"),
+            unattended: true,
+            retries: Some((2, 7)),
+            ..JobEnvironment::default()
+        };
+        let mut facts = JobFacts { output_missing: true, ..JobFacts::new(State::Resting) };
+        let mut said = Vec::new();
+        for clear in 0..6 {
+            let reason = may_work(&facts, &environment).unwrap_err();
+            said.push((reason.as_str(), reason.sentence(&clock)));
+            match clear {
+                0 => facts.output_missing = false,
+                1 => environment.refused = None,
+                2 => environment.unlisted = None,
+                3 => environment.unattended = false,
+                _ => environment.retries = None,
+            }
+        }
+        let said: Vec<(&str, &str)> = said.iter().map(|(word, says)| (*word, says.as_str())).collect();
+        let kept = "its source could not be listed: /srv is not mounted; what is known is kept; the next run begins at 3";
+        let expected = [
+            ("connector_missing", "the connector `wiki` is not installed; it goes on by itself when it is"),
+            ("refused", "its run could not begin: the index is away; the next run begins at 3"),
+            ("source_away", kept),
+            ("unattended", "no service is at work that heeds its schedule; `ingather serve` does"),
+            (
+                "retrying",
+                "2 documents wait for another attempt, the first from at 7 on; the next run begins at 3",
+            ),
+            ("resting", "no run was asked for; its schedule starts it at 3"),
+        ];
+        assert_eq!(said, expected);
     }
 }

@@ -448,6 +448,8 @@ pub const SCHEDULE_LOOK_MS_MAX: i64 = 60_000;
 pub const SCHEDULE_READ_MS: i64 = 86_400_000;
 /// Documents that are counted when a search says how many of a job wait to be sent again.
 pub const RESENDS_COUNTED_MAX: i64 = 100_000;
+/// Documents of a job that wait, of more than which nobody looks for the first date.
+pub const RETRIES_LOOKED_MAX: u64 = 10_000;
 /// Largest number of a change that a store can have given out: a million each second lead there in 146,000 years. An output
 /// that knows a larger one was written by somebody else.
 pub const SEQ_MAX: i64 = 1 << 62;

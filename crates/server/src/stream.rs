@@ -270,9 +270,9 @@ impl Follower {
         let now = self.streams.progress();
         let changed = now.iter().filter(|(job, snapshot)| known.get(*job) != Some(*snapshot));
         let told = changed.map(|(job, snapshot)| {
-            let Snapshot { seen, changed, delivered, removed, bytes, waits_for } = snapshot;
+            let Snapshot { seen, known, changed, delivered, removed, bytes, waits_for } = snapshot;
             let told = json!({
-                "job": job, "seen": seen, "changed": changed, "delivered": delivered, "removed": removed,
+                "job": job, "seen": seen, "known": known, "changed": changed, "delivered": delivered, "removed": removed,
                 "bytes": bytes, "doing": waits_for,
             });
             text("run.progress", &told)

@@ -6,6 +6,7 @@ use ingather_model::run_counts::number;
 
 use crate::db::{Sql, Value};
 use crate::deliveries;
+use crate::documents::states;
 use crate::error::{Result, StoreError};
 use crate::queries::{self, Statement};
 
@@ -66,6 +67,9 @@ enum Repair {
     ByHand,
 }
 
+/// Counts all documents anew.
+const RECOUNT: &[&Statement] = &[&queries::DOCTOR_DROP_TALLIES, &queries::DOCTOR_RECOUNT];
+
 /// What one check found.
 #[derive(Clone)]
 pub struct Fault {
@@ -112,10 +116,10 @@ checks! {
     7 owners_differ Delivery DOCTOR_OWNERS_DIFFER Repair::Resend, false,
         "delivery says of an entry that it holds something else than another one says",
         "deliveries say of one entry that it holds different things", "--repair sends them with the next run";
-    8 miscounted Job DOCTOR_MISCOUNTED Repair::Statements(&[&queries::DOCTOR_DROP_TALLIES, &queries::DOCTOR_RECOUNT]), false,
-        "job has a wrong counter of documents",
-        "jobs have a wrong counter of documents", "--repair counts anew";
-    9 below_zero Job DOCTOR_BELOW_ZERO Repair::Statements(&[&queries::DOCTOR_DROP_TALLIES, &queries::DOCTOR_RECOUNT]), false,
+    8 miscounted Job DOCTOR_MISCOUNTED Repair::Statements(RECOUNT), false,
+        "job has a wrong counter of its documents",
+        "jobs have a wrong counter of their documents", "--repair counts anew";
+    9 below_zero Job DOCTOR_BELOW_ZERO Repair::Statements(RECOUNT), false,
         "counter is below zero",
         "counters are below zero", "--repair counts anew";
     10 open_runs Job DOCTOR_OPEN_RUNS Repair::Timed(&queries::DOCTOR_CLOSE_RUNS), false,
@@ -221,7 +225,8 @@ fn find(sql: &mut Sql<'_>, check: &Check, most: usize) -> Result<Vec<(i64, Optio
 pub fn repair(sql: &mut Sql<'_>, fault: &Fault, now: i64) -> Result<bool> {
     match fault.check.repair {
         Repair::Statements(statements) => {
-            for statement in statements {
+            // What the states of documents go by may be among what is dropped.
+            for statement in statements.iter().chain(RECOUNT) {
                 sql.execute(statement, &[])?;
             }
         }
@@ -248,7 +253,7 @@ pub fn queue(sql: &mut Sql<'_>, documents: impl Iterator<Item = i64>) -> Result<
     let mut ids: Vec<i64> = documents.collect();
     ids.sort_unstable();
     ids.dedup();
-    sql.execute(&queries::DOCTOR_QUEUE, &[Value::Ints(&ids)])?;
+    states::counted(sql, &ids, |sql| sql.execute(&queries::DOCTOR_QUEUE, &[Value::Ints(&ids)]))?;
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use crate::db::{Row, Sql, Value};
 use crate::documents::take_ids;
 use crate::error::{Result, StoreError};
 use crate::queries;
+use crate::queue::{self, VisitReason, VisitRequest};
 use crate::runs::history;
 
 /// A job as stored.
@@ -229,7 +230,9 @@ pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition, now: i64) -
     let before = get(sql, id)?.map(|job| job.definition);
     let retired = before.as_ref().map(|before| &before.retired[..]).unwrap_or_default();
     if retired.iter().any(|name| definition.outputs.contains(name)) {
-        sql.execute(&queries::QUEUE_ENQUEUE_UNCONFIRMED, &[Value::Int(id.0)])?;
+        let unconfirmed = sql.query(&queries::DELIVERY_UNCONFIRMED, &[Value::Int(id.0)], |row| row.int(0))?;
+        let wanted = |document| VisitRequest { document, due: 0, reason: VisitReason::Settings };
+        queue::enqueue(sql, id, 0, &unconfirmed.into_iter().map(wanted).collect::<Vec<_>>())?;
     }
     let is_scheduled = before.is_none_or(|before| before.schedule != definition.schedule).then_some(now);
     let values = [Value::Int(id.0), Value::Text(&text_of(definition)), Value::OptInt(is_scheduled)];

@@ -246,6 +246,9 @@ queries! {
     split DOCUMENT_ADD = "document/add";
     split DOCUMENT_TEXT_ADD = "document_text/add";
     split DOCUMENT_COMPLETE = "document/complete";
+    split DOCUMENT_COMPLETE_FIRST = "document/complete_first";
+    split DOCUMENT_LOCK = "document/lock";
+    shared DOCUMENT_STATES = "document/states";
     split DOCUMENT_ACCESS = "document/access";
     shared DOCUMENT_WALK = "document/walk";
     shared DOCUMENT_NAMES = "document/names";
@@ -256,7 +259,6 @@ queries! {
     shared DOCUMENT_LIST_FAILURES = "document/list_failures";
     shared DOCUMENT_LIST_QUEUED = "document/list_queued";
     split QUEUE_ENQUEUE = "queue/enqueue";
-    shared QUEUE_ENQUEUE_UNCONFIRMED = "queue/enqueue_unconfirmed";
     split QUEUE_COMPLETE = "queue/complete";
     split QUEUE_RESCHEDULE = "queue/reschedule";
     shared QUEUE_REMOVE = "queue/remove";
@@ -286,6 +288,7 @@ queries! {
     split DELIVERY_END_AS = "delivery/end_as";
     split DELIVERY_REMOVE = "delivery/remove";
     shared DELIVERY_LEFT = "delivery/left";
+    shared DELIVERY_UNCONFIRMED = "delivery/unconfirmed";
     shared DELIVERY_OWNERS = "delivery/owners";
     shared DELIVERY_OF_OUTPUT = "delivery/of_output";
     shared DELIVERY_RESET_ONE = "delivery/reset_one";
@@ -333,7 +336,7 @@ queries! {
     shared AUDIT_FORGET = "audit/forget";
     shared TALLY_ADD = "tally/add";
     shared TALLY_GET = "tally/get";
-    shared TALLY_SOME = "tally/some";
+    shared TALLY_OF_JOBS = "tally/of_jobs";
     shared TALLY_REMOVE = "tally/remove";
     shared EXPLAIN_DOCUMENT = "explain/document";
     shared EXPLAIN_DELIVERIES = "explain/deliveries";

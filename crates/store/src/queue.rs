@@ -11,6 +11,7 @@ use ingather_model::lifecycle::outcome::{FailureCode, FailureKind};
 use ingather_model::limits;
 
 use crate::db::{Column, Row, Sql, Value};
+use crate::documents::states;
 use crate::error::Result;
 use crate::failpoints::{Failpoint, failpoint};
 use crate::queries::{self, Statement};
@@ -49,6 +50,17 @@ pub struct Failure {
 /// Enqueues visits; for a document that waits already, requests its visit once more. Of two due dates the earlier one counts,
 /// and a change of access stays the reason.
 pub fn enqueue(sql: &mut Sql<'_>, job: JobId, run: i64, requests: &[VisitRequest]) -> Result<()> {
+    let documents: Vec<i64> = requests.iter().map(|request| request.document).collect();
+    states::counted(sql, &documents, |sql| write_requests(sql, job, run, requests))
+}
+
+/// The same, uncounted.
+pub(crate) fn write_requests(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    run: i64,
+    requests: &[VisitRequest],
+) -> Result<()> {
     let documents: Vec<i64> = requests.iter().map(|request| request.document).collect();
     let due: Vec<i64> = requests.iter().map(|request| request.due).collect();
     let reasons: Vec<&str> = requests.iter().map(|request| request.reason.as_str()).collect();
@@ -94,6 +106,12 @@ pub fn leaving(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
 
 /// Completes visits: `(document, requests)` as they were claimed. What was requested again meanwhile stays.
 pub fn complete(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
+    let ids: Vec<i64> = rows.iter().map(|(document, _)| *document).collect();
+    states::counted(sql, &ids, |sql| write_completions(sql, rows))
+}
+
+/// The same, uncounted.
+pub(crate) fn write_completions(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, mut counts): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
     if failpoint(Failpoint::CompletionWithoutWanted) {
         for (document, count) in documents.iter().zip(&mut counts) {
@@ -119,6 +137,12 @@ pub fn reschedule(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
 
 /// Writes what is wrong.
 pub fn record_failures(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Failure]) -> Result<()> {
+    let ids: Vec<i64> = rows.iter().map(|failure| failure.document).collect();
+    states::counted(sql, &ids, |sql| write_failures(sql, job, now, rows))
+}
+
+/// The same, uncounted.
+pub(crate) fn write_failures(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Failure]) -> Result<()> {
     let ints = |field: fn(&Failure) -> i64| rows.iter().map(field).collect::<Vec<i64>>();
     let kinds: Vec<&str> = rows.iter().map(|t| t.kind.as_str()).collect();
     let codes: Vec<&str> = rows.iter().map(|t| t.code.as_str()).collect();
@@ -139,8 +163,8 @@ pub fn record_failures(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Failure]
     Ok(())
 }
 
-/// What was wrong with these documents is over.
-pub fn clear_failures(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
+/// What was wrong with these documents is over; uncounted.
+pub(crate) fn remove_failures(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
     sql.execute(&queries::FAILURE_OVER, &[Value::Ints(ids)])?;
     Ok(())
 }
@@ -258,6 +282,13 @@ pub(crate) fn among<T>(
     } else {
         sql.query(by_list, &[Value::Ints(ids)], read)
     }
+}
+
+/// Those of these documents that wait by a row in the queue, or have a failure.
+pub(crate) fn noted_at_all(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
+    let mut noted = among(sql, ids, &queries::QUEUE_GET, &queries::QUEUE_SPAN, |row| row.int(0))?;
+    noted.extend(among(sql, ids, &queries::FAILURE_GET, &queries::FAILURE_SPAN, |row| row.int(0))?);
+    Ok(noted)
 }
 
 /// How many documents of a job have a failure of one kind.

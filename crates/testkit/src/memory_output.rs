@@ -90,6 +90,8 @@ pub struct Shelf {
     pub forgets_after: Option<u32>,
     /// It answers no batch before this is opened.
     pub gate: Option<Gate>,
+    /// It cannot be opened.
+    pub is_away: bool,
     /// Time that each call takes, milliseconds.
     pub slow_ms: i64,
     /// Calls since they were asked for last.
@@ -130,6 +132,7 @@ impl Default for Shelf {
             failing_commits: 0,
             forgets_after: None,
             gate: None,
+            is_away: false,
             slow_ms: 0,
             calls: Calls::default(),
             told: Vec::new(),
@@ -319,6 +322,9 @@ pub(crate) fn open(
     let shelf = shared(&text("world"), &text("name"));
     {
         let mut shelf = locked(&shelf);
+        if shelf.is_away {
+            return Err(Fault::passing("away", "it is not there"));
+        }
         (shelf.commits, shelf.told_of_access) = (capabilities.commits, capabilities.told);
         shelf.fits = true;
         shelf.session = context.session;

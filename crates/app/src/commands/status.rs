@@ -45,6 +45,11 @@ fn tell(jobs: &[JobStatus], works: bool, needed: usize) {
     };
     let rows: Vec<Vec<String>> = jobs.iter().map(row).collect();
     show::table(&["JOB", "STATUS", "STATE", "DOCUMENTS", "LAST ENDED", "NEXT"], &rows);
+    for job in jobs {
+        if let Some(unwatched) = &job.unwatched {
+            show::line(&format!("job {} {unwatched}", job.job));
+        }
+    }
     for job in jobs.iter().filter(|job| !job.well) {
         show::line("");
         for need in job.needs.iter().take(NEEDS_MAX) {

@@ -87,13 +87,58 @@ pub(crate) fn record<'p>(
     Ok(foreign)
 }
 
-/// Those of `containers` that stood, with all above them, from a look whose number is at most `since` until now.
+/// Looks at containers and all above them, kept for as long as documents in them are read: a run that meets more than it keeps has let go
+/// of them by then.
+pub(crate) type KeptLooks = BTreeMap<ContainerId, Look>;
+
+/// How often a look that is gone is made again before documents are read.
+const LOST_LOOKS_MAX: usize = 3;
+
+/// The looks at the containers of these documents, before they are read; those that are gone are made again. Empty where none is gone.
+pub(crate) fn kept<'n>(
+    run: &Run,
+    documents: impl Iterator<Item = (ContainerId, &'n str)>,
+) -> Result<KeptLooks> {
+    let mut kept = KeptLooks::new();
+    if !run.containers().forgets() {
+        return Ok(kept);
+    }
+    let by_container: BTreeMap<ContainerId, &str> = documents.collect();
+    for (container, name) in by_container {
+        for _ in 0..LOST_LOOKS_MAX {
+            // What cannot be looked at now is so when it is read, which says why.
+            if keep(run, container, &mut kept)? || again(run, name)?.is_err() {
+                break;
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// Keeps the looks at a container and all above it; false where one of them is gone.
+fn keep(run: &Run, container: ContainerId, kept: &mut KeptLooks) -> Result<bool> {
+    let mut containers = run.containers();
+    let Some(chain) = containers.chain(container)? else { return Ok(true) };
+    let mut all = true;
+    for id in chain {
+        let Some((_, look)) = containers.look(id)? else { continue };
+        match look.is_made() {
+            true => drop(kept.insert(id, look)),
+            false => all &= kept.contains_key(&id),
+        }
+    }
+    Ok(all)
+}
+
+/// Those of `containers` that stood, with all above them, from a look whose number is at most `since` until now; or from one of `kept`, which was made
+/// before.
 pub(crate) fn standing(
     run: &Run,
     containers: &BTreeSet<ContainerId>,
     since: u64,
+    kept: &KeptLooks,
 ) -> Result<BTreeSet<ContainerId>> {
-    stood(run, containers, |look| look.number <= since || failpoint(Failpoint::JudgedAfterReading))
+    stood(run, containers, kept, |look| look.number <= since || failpoint(Failpoint::JudgedAfterReading))
 }
 
 /// The same for containers whose content the listing of that number has shown since they were looked at.
@@ -102,12 +147,14 @@ pub(crate) fn standing_since(
     containers: &BTreeSet<ContainerId>,
     listing: u32,
 ) -> Result<BTreeSet<ContainerId>> {
-    stood(run, containers, |look| look.listing == listing || failpoint(Failpoint::JudgedAfterListing))
+    let none = KeptLooks::new();
+    stood(run, containers, &none, |look| look.listing == listing || failpoint(Failpoint::JudgedAfterListing))
 }
 
 fn stood(
     run: &Run,
     asked: &BTreeSet<ContainerId>,
+    kept: &KeptLooks,
     counts: impl Fn(&Look) -> bool,
 ) -> Result<BTreeSet<ContainerId>> {
     if failpoint(Failpoint::OneLook) {
@@ -117,7 +164,7 @@ fn stood(
     let sorted: Vec<ContainerId> = asked.iter().copied().collect();
     let mut stood = BTreeSet::new();
     for some in sorted.chunks(limits::LOOKS_AT_ONCE) {
-        stood.extend(stood_at_once(run, some, &counts)?);
+        stood.extend(stood_at_once(run, some, kept, &counts)?);
     }
     Ok(stood)
 }
@@ -125,6 +172,7 @@ fn stood(
 fn stood_at_once(
     run: &Run,
     asked: &[ContainerId],
+    kept: &KeptLooks,
     counts: impl Fn(&Look) -> bool,
 ) -> Result<Vec<ContainerId>> {
     let mut looked: BTreeMap<ContainerId, (Arc<str>, Stamp)> = BTreeMap::new();
@@ -134,10 +182,10 @@ fn stood_at_once(
     for container in asked {
         let Some(chain) = containers.chain(*container)? else { continue };
         for id in &chain {
-            if let Some((name, look)) = containers.look(*id)?
-                && counts(&look)
-                && look.stamp != Stamp::NONE
-            {
+            let Some((name, look)) = containers.look(*id)? else { continue };
+            let is_of_use = |look: &&Look| look.stamp != Stamp::NONE;
+            let look = Some(&look).filter(|look| look.is_made() && counts(look)).or(kept.get(id));
+            if let Some(look) = look.filter(is_of_use) {
                 looked.entry(*id).or_insert((name, look.stamp));
             }
         }

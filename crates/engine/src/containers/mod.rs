@@ -40,6 +40,8 @@ pub(crate) struct ListedContainers {
     root: Option<ContainerId>,
     /// Numbers of the looks that found something else than the one before.
     looks: u64,
+    /// Some looks are gone that were not used lately.
+    forgets: bool,
 }
 
 impl ListedContainers {
@@ -52,6 +54,7 @@ impl ListedContainers {
             met: RoaringTreemap::new(),
             root: None,
             looks: 0,
+            forgets: false,
         }
     }
 
@@ -91,6 +94,11 @@ pub(crate) struct Look {
 
 impl Look {
     const NONE: Look = Look { stamp: Stamp::NONE, number: 0, listing: 0, acl: None };
+
+    /// Whether there was one, and it is not gone.
+    fn is_made(&self) -> bool {
+        self.number > 0
+    }
 }
 
 /// The containers of a connection, as one run sees them: locked for as long as this is held, in the order of
@@ -114,7 +122,7 @@ impl<'r> Containers<'r> {
 
     /// Lets go of what was not used lately: never between the begin and the end of a transaction that records.
     pub(crate) fn turn(&mut self) {
-        self.listed.lately.turn();
+        self.listed.forgets |= self.listed.lately.turn();
         self.tree.turn();
     }
 
@@ -126,6 +134,11 @@ impl<'r> Containers<'r> {
     /// The same by their ids.
     pub(crate) fn read_some(&mut self, ids: &[ContainerId]) -> Result<()> {
         self.tree.read_some(ids)
+    }
+
+    /// Whether some looks of this run are gone, because there were others since.
+    pub(crate) fn forgets(&self) -> bool {
+        self.listed.forgets
     }
 
     /// The number of the last look.

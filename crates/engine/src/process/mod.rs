@@ -65,6 +65,8 @@ pub struct Process {
     lease: LeaseKeeper,
     /// Continuous jobs that are not watched, and why.
     unwatched: Mutex<BTreeMap<JobId, String>>,
+    /// Jobs whose last run could not begin, and why.
+    refused: Mutex<BTreeMap<JobId, String>>,
     /// Days that the history of a job is kept which says nothing of that.
     history_days: AtomicU32,
     /// Who is told of ends of runs of all jobs.
@@ -88,6 +90,7 @@ impl Process {
             throttles: Arc::default(),
             lease: LeaseKeeper::default(),
             unwatched: Mutex::default(),
+            refused: Mutex::default(),
             history_days: AtomicU32::new(limits::HISTORY_DAYS),
             notifies: Mutex::new(Arc::from([])),
         }
@@ -125,6 +128,21 @@ impl Process {
     pub fn tells(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
         // Who came first hears it.
         let _ = self.lease.tell.set(Box::new(tell));
+    }
+
+    /// Takes note of why a run of a job could not begin, until one does.
+    pub fn note_refused(&self, job: JobId, why: &str) {
+        lock(&self.refused).insert(job, why.to_owned());
+    }
+
+    /// A run of a job has begun, or it is gone.
+    pub(crate) fn note_begun(&self, job: JobId) {
+        lock(&self.refused).remove(&job);
+    }
+
+    /// Why the last run of a job could not begin, where none has begun since.
+    pub fn refused(&self, job: JobId) -> Option<String> {
+        lock(&self.refused).get(&job).cloned()
     }
 
     /// Asks what is announced or under way for a job to stop at its next safe place, and nothing else; false when there is nothing.

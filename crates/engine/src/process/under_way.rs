@@ -10,6 +10,7 @@ use ingather_store::jobs::Job;
 
 use super::lease_keeper::LeaseUse;
 use crate::error::{EngineError, Refusal, Result};
+use crate::progress::Snapshot;
 use crate::run::Run;
 use ingather_store::turns::{Monitor, lock};
 
@@ -74,6 +75,8 @@ pub struct Glance {
     /// All that it has waits for the throttle of its connection until this time, milliseconds since 1970 UTC; [`i64::MAX`]: until other
     /// documents are read, or its rules change.
     pub throttled: Option<i64>,
+    /// How far its run has come.
+    pub progress: Option<Snapshot>,
 }
 
 /// What a restart has found.
@@ -257,6 +260,7 @@ impl UnderWay {
             glance.stops |= work.cancel.cancelled();
             glance.lists |= run.as_ref().is_some_and(|run| run.dispatcher.lists());
             glance.busy |= run.as_ref().is_some_and(|run| run.dispatcher.is_busy());
+            glance.progress = glance.progress.or(run.as_ref().map(|run| run.progress.snapshot()));
             glance.throttled = glance.throttled.or(run.and_then(|run| run.dispatcher.waits_until()));
         }
         glance

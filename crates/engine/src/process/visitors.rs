@@ -14,11 +14,19 @@ use ingather_store::turns::Monitor;
 ///
 /// Where runs differ by their priority, nobody takes documents while a better one has some that it could take; unless it takes none for
 /// [`limits::PRIORITY_STALL_MS`], for its source may hang.
-#[derive(Default)]
 pub(crate) struct Visitors {
     shared: Monitor<Shared>,
     /// Whether runs differ by their priority: nothing is compared while they do not.
     differ: AtomicBool,
+    /// For how long one that takes nothing holds up those behind it.
+    stall: Duration,
+}
+
+impl Default for Visitors {
+    fn default() -> Visitors {
+        let stall = Duration::from_millis(limits::PRIORITY_STALL_MS);
+        Visitors { shared: Monitor::default(), differ: AtomicBool::default(), stall }
+    }
 }
 
 #[derive(Default)]
@@ -115,10 +123,9 @@ impl Permit {
             let ahead = state.ahead_of(&self.rank);
             let waits = ahead.filter(|ahead| stands != Some(*ahead));
             if let Some(moves) = waits {
-                let longest = Duration::from_millis(limits::PRIORITY_STALL_MS);
                 let as_before = |state: &mut Shared| !is_over() && state.ahead_of(&self.rank) == Some(moves);
                 let over;
-                (state, over) = shared.wait_at_most(state, longest, as_before);
+                (state, over) = shared.wait_at_most(state, self.visitors.stall, as_before);
                 stands = over.then_some(moves);
             } else if full(&state) {
                 state = shared.wait_while(state, |state| {
@@ -189,5 +196,42 @@ mod tests {
         Permit::new(&visitors, &run, None).take(|| false);
         drop(all);
         assert_eq!(visitors.shared.lock().busy, 0);
+    }
+
+    /// A better run whose source hangs holds up no other one for good; as long as it goes on it does.
+    #[test]
+    fn a_run_of_a_better_priority_that_takes_nothing_holds_up_nobody_for_long() {
+        let stall = Duration::from_millis(50);
+        let visitors = Arc::new(Visitors { stall, ..Visitors::default() });
+        let (better, worse) =
+            (visitors.enter(Priority::try_from(1).unwrap()), visitors.enter(Priority::default()));
+        better.wants(true);
+        let begun = std::time::Instant::now(); // clock: how long it took
+        Permit::new(&visitors, &worse, None).take(|| false);
+        assert!(begun.elapsed() >= stall, "it goes first as long as it may still go on");
+
+        let (moves, taken) = (AtomicUsize::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                Permit::new(&visitors, &worse, None).take(|| false);
+                taken.store(true, Ordering::SeqCst);
+            });
+            // For four times as long as it may stand still it moves all the time, as far as this thread gets to it.
+            let begun = std::time::Instant::now(); // clock: as above
+            let (mut moved, mut longest) = (begun, stall / 50);
+            while begun.elapsed() < 4 * stall && !taken.load(Ordering::SeqCst) {
+                better.moves();
+                visitors.notify();
+                moves.fetch_add(1, Ordering::SeqCst);
+                longest = longest.max(moved.elapsed());
+                moved = std::time::Instant::now(); // clock: as above
+                std::thread::yield_now();
+            }
+            let was_first = taken.load(Ordering::SeqCst);
+            assert!(!was_first || longest >= stall / 2, "{moves:?} moves, {longest:?} apart at most");
+            better.wants(false);
+            visitors.notify();
+        });
+        assert!(taken.load(Ordering::SeqCst));
     }
 }

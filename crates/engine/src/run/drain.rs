@@ -9,6 +9,7 @@ use ingather_store::{documents, queue};
 
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
+use crate::progress::RETRY;
 use crate::run::Run;
 
 /// What a run waits for whose job a person has paused, or whose window is closed.
@@ -36,7 +37,7 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
             if soonest > deadline || now >= deadline {
                 return Ok(());
             }
-            run.progress.waits_for("a retry that falls due soon");
+            run.progress.waits_for(RETRY);
             run.call.clock.awaited(soonest);
             run.dispatcher.rest(Duration::from_millis(
                 (soonest - run.call.now()).clamp(1, limits::DRAIN_LOOK_MS as i64) as u64,

@@ -27,7 +27,8 @@ impl Engine {
         let now = self.clock.now();
         let counts = serde_json::to_string(&*lock(&run.counts)).unwrap_or_default();
         let is_cut = history::is_cut(run);
-        let events = notify::events(outcome, &lock(&run.counts), run.is_pass);
+        let unlisted = self.tells_of_its_source(run)?;
+        let events = notify::events(outcome, &lock(&run.counts), run.is_pass, unlisted.is_some());
         let of_all = self.process.notifies();
         // As it is stored now: who is told may have changed since the run began.
         let stored = self.reader.read(|sql| jobs::get(sql, run.job.id))?;
@@ -35,7 +36,7 @@ impl Engine {
         let told = notify::told(of_job.iter().chain(of_all.iter()), &events);
         let body = match told.is_empty() {
             true => String::new(),
-            false => notice::body(run, &self.asked_by, (outcome, error), now),
+            false => notice::body(run, &self.asked_by, (outcome, error.or(unlisted.as_deref())), now),
         };
         store.write(Durability::Synced, |sql| {
             run.fence(sql)?;
@@ -71,5 +72,17 @@ impl Engine {
             self.forget_history(&run.job)?;
         }
         Ok(())
+    }
+
+    /// Why the source could not be listed, where notifiers are to be told: of passes, which follow each other by themselves, of the first one.
+    fn tells_of_its_source(&self, run: &Run) -> Result<Option<String>> {
+        let unlisted = lock(&run.unlisted).clone();
+        if unlisted.is_none() || !run.is_pass {
+            return Ok(unlisted);
+        }
+        let last = self.reader.read(|sql| runs::list(sql, run.job.id, 2))?;
+        let before = last.iter().find(|before| before.number != run.number);
+        let is_first = before.is_none_or(|before| before.listed_at.is_some());
+        Ok(unlisted.filter(|_| is_first))
     }
 }

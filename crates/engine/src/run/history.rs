@@ -3,10 +3,12 @@
 
 use std::sync::atomic::Ordering;
 
+use ingather_model::fault::Fault;
 use ingather_model::job::history::{HistoryOf, HistoryOutcome};
+use ingather_model::lifecycle::outcome::FailureCode;
 use ingather_model::limits;
 use ingather_store::runs::history::{self, Noted};
-use ingather_store::{Sql, StoreError};
+use ingather_store::{Sql, StoreError, queue};
 
 use super::state::RunState;
 use crate::visit::outcome::Outcome;
@@ -14,10 +16,16 @@ use crate::visit::outcome::Outcome;
 /// Documents that a run notes before it makes room for them itself.
 const MUCH: usize = limits::HISTORY_FAILURES_MAX;
 
-/// Whether a run notes what became so of a document. What vanished the sweep decides about.
-pub(crate) fn wants(run: &RunState, outcome: &Outcome) -> bool {
+/// Whether a run notes what became so of a document. What vanished the sweep decides about; and nothing has become yet of what changed just
+/// now and is looked at again soon, as each new file is: only the last of these looks counts.
+pub(crate) fn wants(run: &RunState, outcome: &Outcome, again_at: Option<i64>) -> bool {
+    let changes = |fault: &Fault| fault.reason().code == FailureCode::Unsteady.as_str();
+    let is_over = match outcome {
+        Outcome::Again(fault) => again_at == Some(queue::DUE_NEXT_RUN) || !changes(fault),
+        outcome => *outcome != Outcome::Vanished,
+    };
     match run.definition.history.of {
-        HistoryOf::Documents => *outcome != Outcome::Vanished,
+        HistoryOf::Documents => is_over,
         HistoryOf::Failures => matches!(outcome, Outcome::Failed(_) | Outcome::Skipped(_)),
     }
 }

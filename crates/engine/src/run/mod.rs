@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
+use ingather_model::job::notify::Notify;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::run_counts::RunCounts;
@@ -123,11 +124,13 @@ pub(crate) fn begin(
     lease: &Lease,
     job: &Job,
     (kind, by): (RunKind, &str),
+    of_all: &[Notify],
     at: i64,
 ) -> Result<i64> {
     let number = store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
         let Some(number) = jobs::begin(sql, job.id)? else { return Ok(None) };
+        notices::note_interrupted(sql, job, of_all, at)?;
         runs::open(sql, job.id, runs::Begin { number, kind, at, by, notes: job.definition.history.of })?;
         if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             // What an earlier run held is void: this one lists again.

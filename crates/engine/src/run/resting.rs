@@ -16,8 +16,8 @@ impl Engine {
     /// `ReadOnly`; what the store says.
     pub fn tell_interrupted(&self, job: &Job, why: &str) -> Result<()> {
         let of_all = self.process.notifies();
-        let told =
-            notify::told(job.definition.notify.iter().chain(of_all.iter()), &[NotifyEvent::Interrupted]);
+        let events = [NotifyEvent::Interrupted, NotifyEvent::Finished];
+        let told = notify::told(job.definition.notify.iter().chain(of_all.iter()), &events);
         if told.is_empty() {
             return Ok(());
         }

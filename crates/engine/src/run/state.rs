@@ -79,6 +79,8 @@ pub(crate) struct RunState {
     /// Documents that conditions of the pipeline have taken out of an output.
     pub(crate) kept_out: AtomicU64,
     pub(crate) aborted: Mutex<Option<String>>,
+    /// Why its source could not be listed, where it could not.
+    pub(crate) unlisted: Mutex<Option<String>>,
 }
 
 /// A document that is tried again in this run.

@@ -10,7 +10,8 @@ use ingather_model::retry::{self, Attempts, Next};
 use ingather_model::run_counts::RunCounts;
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
 use ingather_store::runs::history::Noted;
-use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts};
+use ingather_store::states::{self, EndedVisit};
+use ingather_store::{Durability, Sql, StoreError, deliveries, extracts};
 
 use super::outcome::{Outcome, PendingVisit};
 use crate::error::Result;
@@ -65,27 +66,23 @@ impl<'v> Completions<'v> {
 impl Completion<'_> {
     fn write(&self, sql: &mut Sql<'_>) -> std::result::Result<(), StoreError> {
         let run = self.run;
-        let mut done = Vec::new();
-        let mut updates = Vec::new();
-        let mut again = Vec::new();
-        let mut first = Vec::new();
-        let mut failures = Vec::new();
-        let mut over = Vec::new();
+        let mut ended = Vec::with_capacity(self.completed.len());
         let mut unkept = Vec::new();
         for completed in &self.completed {
             let item = &completed.visit.item;
-            let vanished = completed.outcome == Outcome::Vanished;
+            let is_vanished = completed.outcome == Outcome::Vanished;
+            let mut end =
+                EndedVisit { document: item.id, is_new: item.known.is_none(), ..EndedVisit::default() };
             // A first visit that is not over gets its row now.
-            let waits = |due| VisitRequest { document: item.id, due, reason: VisitReason::Retry };
+            let waits = |due| Some(VisitRequest { document: item.id, due, reason: VisitReason::Retry });
             match completed.again_at {
-                Some(at) if item.request_count.is_none() => first.push(waits(at)),
-                Some(at) => again.push((item.id, at)),
-                None if vanished && item.request_count.is_none() => first.push(waits(run.call.now())),
+                Some(at) if item.request_count.is_none() => end.request = waits(at),
+                Some(at) => end.again = Some(at),
+                None if is_vanished && item.request_count.is_none() => end.request = waits(run.call.now()),
                 // What vanished keeps its work row until the sweep has decided.
-                None if vanished => {}
+                None if is_vanished => {}
                 None => {
-                    done.extend(item.request_count.map(|requests| (item.id, requests)));
-                    updates.extend(completed.visit.update);
+                    (end.done, end.update) = (item.request_count, completed.visit.update);
                     if let Some(kept) = &completed.visit.artifacts.kept {
                         deliveries::keep_components(sql, item.id, kept)?;
                     }
@@ -99,32 +96,25 @@ impl Completion<'_> {
             if matches!(completed.outcome, Outcome::Skipped(_)) {
                 unkept.push(item.id);
             }
-            match &completed.failure {
-                Some(failure) => failures.push(failure.clone()),
-                None if run.had_failure(item) => over.push(item.id),
-                None => {}
-            }
+            end.is_mended = completed.failure.is_none() && run.had_failure(item);
+            end.failure.clone_from(&completed.failure);
+            ended.push(end);
         }
         // Nothing is kept of what nobody wants, and nothing of before where something else was read and is not kept.
         if !unkept.is_empty() && run.definition.keep == Keep::Extracted {
             extracts::forget(sql, &unkept)?;
         }
-        queue::complete(sql, &done)?;
-        queue::reschedule(sql, &again)?;
-        queue::enqueue(sql, run.job.id, run.number, &first)?;
-        documents::complete(sql, run.number, &updates)?;
-        queue::record_failures(sql, run.job.id, run.call.now(), &failures)?;
-        if !over.is_empty() {
-            queue::clear_failures(sql, &over)?;
-        }
+        states::end(sql, run.job.id, run.number, run.call.now(), &ended)?;
         history::note(sql, run, run.call.now(), self.noted().collect())
     }
 
     /// What of it the history of the job is to have.
     fn noted(&self) -> impl Iterator<Item = Noted<'_>> {
         let run = self.run;
-        self.completed.iter().filter(move |completed| history::wants(run, &completed.outcome)).map(
-            move |completed| {
+        self.completed
+            .iter()
+            .filter(move |completed| history::wants(run, &completed.outcome, completed.again_at))
+            .map(move |completed| {
                 let PendingVisit { item, artifacts, .. } = completed.visit;
                 let why =
                     |field: fn(&Failure) -> &str| completed.failure.as_ref().map(field).unwrap_or_default();
@@ -134,8 +124,7 @@ impl Completion<'_> {
                     bytes: i64::try_from(artifacts.bytes).unwrap_or(i64::MAX),
                     ..Noted::of(item.id, &item.name, history::word(run, item.id, &completed.outcome))
                 }
-            },
-        )
+            })
     }
 
     fn counted(&self) {

@@ -11,8 +11,9 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 
 use super::Visitor;
 use super::outcome::{Outcome, PendingVisit, VisitArtifacts};
-use crate::containers::looks;
+use crate::containers::looks::{self, KeptLooks};
 use crate::delivery::change::DecidedChange;
+use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
 
@@ -42,12 +43,18 @@ pub(crate) struct SecondLook<'r> {
     bytes: usize,
     /// The number of the last look before the first of them was read.
     since: u64,
+    /// Looks from before they were read, where the run may let go of them meanwhile.
+    kept: KeptLooks,
     pub(crate) quiet: Vec<PendingVisit>,
 }
 
 impl<'r> SecondLook<'r> {
-    pub(crate) fn new(run: &'r Run) -> SecondLook<'r> {
-        SecondLook { run, ready: Vec::new(), bytes: 0, since: run.containers().looks(), quiet: Vec::new() }
+    /// For visits of these documents, of which nothing was read.
+    pub(crate) fn new(run: &'r Run, items: &[WorkItem]) -> Result<SecondLook<'r>> {
+        let named = items.iter().filter_map(|item| Some((item.container?, item.name.as_str())));
+        let kept = looks::kept(run, named)?;
+        let since = run.containers().looks();
+        Ok(SecondLook { run, ready: Vec::new(), bytes: 0, since, kept, quiet: Vec::new() })
     }
 
     pub(crate) fn take(&mut self, done: Done<'r>) -> Result<()> {
@@ -75,7 +82,7 @@ impl<'r> SecondLook<'r> {
             self.ready.iter().filter_map(|ready| ready.visitor.item.container).collect();
         let stood = match containers.is_empty() {
             true => BTreeSet::new(),
-            false => looks::standing(self.run, &containers, self.since)?,
+            false => looks::standing(self.run, &containers, self.since, &self.kept)?,
         };
         let mut now: HashMap<ContainerId, Option<ContainerId>> = HashMap::new();
         for mut ready in std::mem::take(&mut self.ready) {

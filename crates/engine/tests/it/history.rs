@@ -2,22 +2,29 @@
 
 use std::collections::BTreeMap;
 
+use ingather_contract::call::Clock as _;
+use ingather_engine::Options;
 use ingather_model::fault::Fault;
-use ingather_model::job::Definition;
 use ingather_model::job::history::{History, HistoryKind, HistoryOf, HistoryOutcome};
 use ingather_model::job::notify::{Notify, NotifyEvent};
+use ingather_model::job::{Definition, RunKind};
 use ingather_model::limits;
 use ingather_store::runs::history::{self, PastDocument, Place};
-use ingather_store::runs::notices;
+use ingather_store::runs::{self, Begin, notices};
+use ingather_store::{Durability, jobs};
 use ingather_testkit::database::{BOTH, Kind};
 use ingather_testkit::together::{definition, put, source};
 use ingather_testkit::world::{FULL, World};
 
 fn world(kind: Kind, of: HistoryOf) -> World {
+    world_that_tells(kind, of, vec![NotifyEvent::Finished])
+}
+
+fn world_that_tells(kind: Kind, of: HistoryOf, on: Vec<NotifyEvent>) -> World {
     let mut world = World::new(kind);
     world.output("one", "memory");
     let history = History { of, days: None };
-    let notify = vec![Notify { to: "ops".to_owned(), on: vec![NotifyEvent::Finished] }];
+    let notify = vec![Notify { to: "ops".to_owned(), on }];
     world.job(Definition { history, notify, ..definition(&world, "docs", "", &["one"]) });
     world
 }
@@ -110,5 +117,87 @@ fn the_end_of_a_run_is_noted_for_who_is_told_with_the_run_itself_and_once() {
             (&body["outcome"], &body["job"], &body["begun_by"]),
             (&"done".into(), &"docs".into(), &"world".into())
         );
+    }
+}
+
+fn due(world: &World) -> Vec<(i64, NotifyEvent, String)> {
+    let due = world.engine().reader.read(|sql| notices::due(sql, i64::MAX, 99)).unwrap();
+    let outcome = |body: &str| {
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        body["outcome"].as_str().unwrap().to_owned()
+    };
+    let mut due: Vec<_> =
+        due.iter().map(|notice| (notice.run, notice.event, outcome(&notice.body))).collect();
+    due.sort_unstable();
+    due
+}
+
+/// A run that a crash ended is over, too, although another one goes on with it.
+#[test]
+fn the_end_of_a_run_that_was_interrupted_is_noted_as_it_is_closed_and_once() {
+    for kind in BOTH {
+        let mut world = world(kind, HistoryOf::Failures);
+        put(&world, "a", "v1");
+        run(&world);
+        let job = world.find("docs").unwrap().id;
+        let (at, notes) = (world.clock.now(), HistoryOf::Failures);
+        let begun = world.store().write(Durability::Synced, |sql| {
+            let number = jobs::begin(sql, job)?.unwrap();
+            runs::open(sql, job, Begin { number, kind: RunKind::Full, at, by: "world", notes })
+        });
+        begun.unwrap();
+        world.reopen();
+        run(&world);
+        let told = |run, outcome: &str| (run, NotifyEvent::Finished, outcome.to_owned());
+        let expected = [told(1, "done"), told(2, "interrupted"), told(3, "done")];
+        assert_eq!(due(&world), expected, "{kind:?}");
+    }
+}
+
+/// Nothing of such a run fails, and nothing of it is done: of passes, which come by themselves, the first one is told.
+#[test]
+fn a_source_that_is_gone_is_told_as_a_failure() {
+    for kind in BOTH {
+        let on = vec![NotifyEvent::Failed, NotifyEvent::Finished];
+        let world = world_that_tells(kind, HistoryOf::Failures, on);
+        put(&world, "a", "v1");
+        run(&world);
+        source(&world).absent = true;
+        let (report, _) = run(&world);
+        assert_eq!((report.counts.deleted, report.error), (0, None));
+        let pass = Options { is_pass: true, ..FULL };
+        for _ in 0..2 {
+            world.run("docs", pass).unwrap();
+        }
+        source(&world).absent = false;
+        world.run("docs", pass).unwrap();
+        source(&world).absent = true;
+        world.run("docs", pass).unwrap();
+        let failed = |run| (run, NotifyEvent::Failed, "done".to_owned());
+        let expected = [(1, NotifyEvent::Finished, "done".to_owned()), failed(2), failed(6)];
+        assert_eq!(due(&world), expected, "{kind:?}");
+        let body = world.engine().reader.read(|sql| notices::due(sql, i64::MAX, 9)).unwrap();
+        let of_second: serde_json::Value =
+            serde_json::from_str(&body.iter().find(|notice| notice.run == 2).unwrap().body).unwrap();
+        assert!(of_second["error"].as_str().is_some_and(|error| !error.is_empty()), "{of_second}");
+    }
+}
+
+/// Each new file is younger than the grain of the clock that stamps it at first, which nobody wants to read of.
+#[test]
+fn what_changes_as_it_is_read_is_noted_once() {
+    for kind in BOTH {
+        let world = world(kind, HistoryOf::Documents);
+        put(&world, "still", "v1");
+        put(&world, "moves", "v1");
+        source(&world).file("moves").racy = u32::MAX;
+        let (first, noted) = run(&world);
+        assert_eq!((first.counts.added, first.counts.waiting), (1, 1), "{kind:?}");
+        let expected = [(HistoryOutcome::Added, 1), (HistoryOutcome::Waiting, 1)];
+        assert_eq!(noted, BTreeMap::from(expected), "{kind:?}: the last look counts");
+        source(&world).file("moves").racy = 2;
+        let (second, noted) = run(&world);
+        assert_eq!(second.counts.added, 1, "{kind:?}");
+        assert_eq!(noted, BTreeMap::from([(HistoryOutcome::Added, 1)]), "{kind:?}");
     }
 }

@@ -460,3 +460,30 @@ fn access_that_the_record_of_another_owner_overtakes_hides_nothing_for_good() {
         assert_eq!(found, names.iter().cloned().collect(), "{kind:?}");
     }
 }
+
+/// A process that keeps fewer containers in memory than stand above one document reads each document once all the same.
+#[test]
+fn what_is_read_where_hardly_any_containers_are_kept_is_read_once_and_shown() {
+    for kind in BOTH {
+        let mut world = World::new(kind);
+        // Each third process keeps hardly any containers.
+        world.reopen();
+        world.reopen();
+        world.output("one", "memory");
+        world.job(definition(&world, "docs", "", &["one"]));
+        let names: Vec<String> = (0..12).map(|n| format!("a/b/c{}/d{n}/f{n}", n % 3)).collect();
+        names.iter().for_each(|name| put(&world, name, "v1"));
+        let first = world.run("docs", FULL).unwrap();
+        assert_eq!((first.counts.added, first.counts.waiting), (12, 0), "{kind:?}");
+        let mut fetched = std::mem::take(&mut source(&world).fetched);
+        fetched.sort_unstable();
+        let mut expected = names.clone();
+        expected.sort_unstable();
+        assert_eq!(fetched, expected, "{kind:?}: each once");
+
+        names.iter().step_by(2).for_each(|name| put(&world, name, "v2"));
+        let second = world.run("docs", FULL).unwrap();
+        assert_eq!((second.counts.updated, second.counts.waiting), (6, 0), "{kind:?}");
+        assert_eq!(source(&world).fetched.len(), 6, "{kind:?}");
+    }
+}

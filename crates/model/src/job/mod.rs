@@ -1,6 +1,7 @@
 //! What a job is: a source, what to include, a pipeline with its outputs, and how careful it is.
 
 pub mod condition;
+pub mod estimate;
 pub mod history;
 pub mod notify;
 pub mod passes;

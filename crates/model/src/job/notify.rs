@@ -10,7 +10,7 @@ use crate::run_counts::RunCounts;
 words! {
     /// What somebody can be told of. Of one run each is told of the first of these that holds and that they want to hear of.
     pub enum NotifyEvent {
-        /// A run failed: it could not do its work.
+        /// A run failed: it could not do its work, be it that its source was away.
         Failed = "failed",
         /// A run holds removals, which wait for a person.
         Held = "held",
@@ -85,13 +85,15 @@ impl Notify {
     }
 }
 
-/// What is to be told of the end of a run, the most telling first. `is_pass`: it was a pass of a continuous job.
-pub fn events(outcome: RunOutcome, counts: &RunCounts, is_pass: bool) -> Vec<NotifyEvent> {
+/// What is to be told of the end of a run, the most telling first. `is_pass`: it was a pass of a continuous job; `is_unlisted`: its source could
+/// not be listed, so that it did none of its work although nothing of it failed.
+pub fn events(outcome: RunOutcome, counts: &RunCounts, is_pass: bool, is_unlisted: bool) -> Vec<NotifyEvent> {
+    let is_failed = outcome == RunOutcome::Failed || (outcome == RunOutcome::Done && is_unlisted);
     let all = [
-        (NotifyEvent::Failed, outcome == RunOutcome::Failed),
+        (NotifyEvent::Failed, is_failed),
         (NotifyEvent::Held, outcome == RunOutcome::Done && counts.held > 0),
         (NotifyEvent::Stopped, outcome == RunOutcome::Stopped),
-        (NotifyEvent::Finished, !(is_pass && outcome == RunOutcome::Done && counts.is_quiet())),
+        (NotifyEvent::Finished, is_failed || !(is_pass && outcome == RunOutcome::Done && counts.is_quiet())),
     ];
     all.into_iter().filter(|(_, holds)| *holds).map(|(event, _)| event).collect()
 }
@@ -141,22 +143,28 @@ mod tests {
     #[test]
     fn each_is_told_once_of_the_most_telling_that_they_want_to_hear() {
         let held = RunCounts { held: 3, deleted: 1, ..RunCounts::default() };
-        let of_held = events(RunOutcome::Done, &held, true);
+        let of_held = events(RunOutcome::Done, &held, true, false);
         assert_eq!(of_held, [NotifyEvent::Held, NotifyEvent::Finished]);
         let wanted = ["all:finished", "some:failed,held", "all:held", "none:failed,stopped"].map(notify);
         assert_eq!(told(&wanted, &of_held), [("all", NotifyEvent::Held), ("some", NotifyEvent::Held)]);
-        let failed = events(RunOutcome::Failed, &RunCounts::default(), false);
+        let failed = events(RunOutcome::Failed, &RunCounts::default(), false, false);
         assert_eq!(told(&wanted, &failed).len(), 3);
-        let stopped = events(RunOutcome::Stopped, &RunCounts::default(), false);
+        let stopped = events(RunOutcome::Stopped, &RunCounts::default(), false, false);
         assert_eq!(told(&wanted, &stopped), [("all", NotifyEvent::Finished), ("none", NotifyEvent::Stopped)]);
     }
 
     #[test]
     fn of_passes_that_find_nothing_nobody_is_told_and_of_runs_that_do_they_are() {
         let nothing = RunCounts { unchanged: 7, ..RunCounts::default() };
-        assert_eq!(events(RunOutcome::Done, &nothing, true), []);
-        assert_eq!(events(RunOutcome::Done, &nothing, false), [NotifyEvent::Finished]);
+        assert_eq!(events(RunOutcome::Done, &nothing, true, false), []);
+        assert_eq!(events(RunOutcome::Done, &nothing, false, false), [NotifyEvent::Finished]);
+        let gone = events(RunOutcome::Done, &nothing, true, true);
+        assert_eq!(gone, [NotifyEvent::Failed, NotifyEvent::Finished], "its source was away");
+        assert_eq!(
+            events(RunOutcome::Stopped, &nothing, true, true),
+            [NotifyEvent::Stopped, NotifyEvent::Finished]
+        );
         let found = RunCounts { updated: 1, ..nothing };
-        assert_eq!(events(RunOutcome::Done, &found, true), [NotifyEvent::Finished]);
+        assert_eq!(events(RunOutcome::Done, &found, true, false), [NotifyEvent::Finished]);
     }
 }

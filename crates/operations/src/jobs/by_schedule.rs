@@ -9,7 +9,7 @@ use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 
 use super::continuous::Continuous;
-use super::{begin, schedule};
+use super::{begin, schedule, start};
 use crate::context::Context;
 use crate::problem::{Code, Result};
 
@@ -93,7 +93,10 @@ impl BySchedule {
                 }
                 // Whoever changed it has this asked again.
                 Err(problem) if problem.code == Code::Outdated => drop(self.tried.remove(&job.id)),
-                Err(problem) => log(&format!("run of job {}: cannot begin by itself: {problem}", job.name)),
+                Err(problem) => {
+                    start::note_refused(context, job.id, &problem);
+                    log(&format!("run of job {}: cannot begin by itself: {problem}", job.name));
+                }
             }
         }
         let looked = self.continuous.look(context, look.continuous)?;

@@ -12,12 +12,13 @@ pub mod history;
 pub(crate) mod moving;
 pub mod notices;
 mod pause;
+pub mod progress;
 mod removal;
 mod resend;
 mod restart;
 pub mod schedule;
 mod start;
-mod status;
+pub(crate) mod status;
 pub mod sync;
 
 pub use by_schedule::BySchedule;
@@ -52,6 +53,7 @@ use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 use crate::{in_words, page, secrets};
+use progress::{DocumentStates, RunProgress};
 use schedule::ToldSchedule;
 use status::Known;
 
@@ -177,6 +179,12 @@ pub struct Job {
     pub manifold_state: Option<ManifoldJobState>,
     /// Documents in its inventory.
     pub documents: u64,
+    /// How many of them are in which state.
+    #[serde(default)]
+    pub states: DocumentStates,
+    /// How far its run has come that is under way, where whoever was asked works on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<RunProgress>,
     /// Canonical root of its source.
     pub root: String,
     /// Outputs that it sends to.
@@ -377,7 +385,7 @@ fn list_runs(context: &Context<'_>, _: &Caller<'_>, request: ListRuns) -> Result
 }
 
 fn job(context: &Context<'_>, reader: &Reader, stored: Stored, known: &Known) -> Result<Job> {
-    let documents = known.documents.get(&stored.id).copied().unwrap_or_default();
+    let counted = known.states_of(stored.id);
     let last = known.last.get(&stored.id);
     let begun = last.map(|run| run.started_at);
     let unwatched = context.host.process().unwatched(stored.id);
@@ -390,7 +398,9 @@ fn job(context: &Context<'_>, reader: &Reader, stored: Stored, known: &Known) ->
         manifold_state: status.manifold,
         job: stored.name,
         state: stored.state,
-        documents,
+        documents: counted.documents,
+        states: counted.into(),
+        progress: status.progress,
         root: stored.root,
         outputs: stored.definition.outputs.clone(),
         keep: stored.definition.keep.into(),

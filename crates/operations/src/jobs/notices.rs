@@ -184,6 +184,10 @@ pub fn send_due(
     tell: Tell<'_>,
 ) -> Result<Option<i64>> {
     let Some(reader) = context.host.reader()? else { return Ok(None) };
+    if notifiers.is_empty() {
+        // Whoever began this service has left their declaration out: nobody is given up for that.
+        return Ok(None);
+    }
     let mut hindered: BTreeSet<String> = BTreeSet::new();
     let due = reader.read(|sql| stored::due(sql, context.now(), limits::NOTICES_AT_ONCE))?;
     for notice in due {

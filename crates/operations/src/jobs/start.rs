@@ -239,10 +239,13 @@ fn begin_run(
         let ended =
             sync::run_job(context, Asked { places: Places::Any, of, by: &whose }, request, &mut |_| {});
         let stopped = announced.was_stopped();
-        if let Err(problem) = &ended
-            && (by != By::Watch || stopped)
-        {
-            take_back(context, &writes, id, problem, stopped)?;
+        if let Err(problem) = &ended {
+            if !stopped {
+                note_refused(context, id, problem);
+            }
+            if by != By::Watch || stopped {
+                take_back(context, &writes, id, problem, stopped)?;
+            }
         }
         drop(announced);
         drop(writes);
@@ -259,6 +262,15 @@ fn begin_run(
         take_back(context, &context.host.write_beside("start of a run")?, id, problem, false)?;
     }
     begun.map(|()| None)
+}
+
+/// Whoever asks why nothing happens is told, until a run of the job has begun. What passes without anybody's doing is no reason.
+pub(super) fn note_refused(context: &Context<'_>, job: JobId, problem: &Problem) {
+    let passes =
+        [Code::Paused, Code::Stopped, Code::Running, Code::Outdated, Code::Deleting, Code::NoSuchJob];
+    if !passes.contains(&problem.code) {
+        context.host.process().note_refused(job, &problem.to_string());
+    }
 }
 
 /// What was due when somebody looked may have been done since, or is wanted no more. Asked once nobody else begins a run.

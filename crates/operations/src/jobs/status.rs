@@ -3,24 +3,28 @@
 use std::collections::HashMap;
 
 use ingather_engine::Glance;
+use ingather_engine::progress::RETRY;
 use ingather_engine::scheduler::interrupted_too_often;
 use ingather_model::blocked::{BlockedReason, JobEnvironment, may_work};
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::facts::JobFacts;
 use ingather_model::lifecycle::job::State;
-use ingather_model::lifecycle::outcome::GuardState;
+use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::lifecycle::projection::{ManifoldJobState, manifold_job_state};
 use ingather_model::limits;
 use ingather_model::run_counts::counted;
 use ingather_store::connections::{self, Role};
+use ingather_store::documents::states::{self, States};
 use ingather_store::jobs::Job as Stored;
-use ingather_store::{Reader, Sql, StoreError, documents, runs};
+use ingather_store::{Reader, Sql, StoreError, queue, runs};
 
+use super::progress::RunProgress;
 use super::{Run, ToldSchedule, schedule};
 use crate::context::Context;
 use crate::in_words::{are, time};
 use crate::problem::Result;
+use crate::system::jobs::is_service;
 
 /// How a job stands.
 pub(super) struct JobStatus {
@@ -28,12 +32,14 @@ pub(super) struct JobStatus {
     pub(super) hold: Option<String>,
     /// Its state by ManifoldCF's names, as far as whoever looks can tell.
     pub(super) manifold: Option<ManifoldJobState>,
+    /// How far its run has come, where this process has one.
+    pub(super) progress: Option<RunProgress>,
 }
 
 /// What the inventory says of several jobs: a question for all of them, whatever their number.
 pub(super) struct Known {
-    /// Documents in the inventory of each; one that has none may be left out.
-    pub(super) documents: HashMap<JobId, u64>,
+    /// The documents of each by state; one that has none may be left out.
+    states: HashMap<JobId, States>,
     /// The last run of each.
     pub(super) last: HashMap<JobId, runs::Run>,
     /// The connector of each output, by its name.
@@ -47,9 +53,14 @@ impl Known {
         let outputs = connections::list(sql)?.into_iter().filter(|one| one.role == Role::Output);
         Ok(Known {
             outputs: outputs.map(|one| (one.name, one.kind)).collect(),
-            documents: documents::totals(sql, &ids)?,
+            states: states::of_all(sql, &ids)?,
             last: runs::last(sql, &ids)?,
         })
+    }
+
+    /// The documents of a job by state.
+    pub(super) fn states_of(&self, job: JobId) -> States {
+        self.states.get(&job).copied().unwrap_or_default()
     }
 }
 
@@ -61,62 +72,127 @@ pub(super) fn of(
     last: Option<&Run>,
     (told, known): (Option<&ToldSchedule>, &Known),
 ) -> Result<JobStatus> {
-    let is_service = context.host.background().is_some();
-    let glance = if is_service { context.host.process().glance(job.id) } else { Glance::default() };
+    let serves = context.host.background().is_some();
+    let glance = if serves { context.host.process().glance(job.id) } else { Glance::default() };
     // Elsewhere a run that is on record is taken for one that works while somebody may work on it.
     let is_open = !matches!(job.state, State::Resting | State::Starting);
-    let works = glance.works || (!is_service && is_open && context.may_work());
-    let missing = missing(context, known, job);
+    let works = glance.works || (!serves && is_open && context.may_work());
+    let missing = missing(context, &known.outputs, job);
     let facts = facts(context, job, last, glance, works, &missing);
-    let status = |hold: Option<String>| JobStatus { hold, manifold: manifold_job_state(&facts) };
-    if let (State::Resting, Some(run)) = (job.state, last)
-        && !job.paused
-        && !works
-        && run.guard == Some(GuardState::Held)
-    {
-        let (held, name) = (run.counts.held, &job.name);
-        return Ok(status(Some(format!(
-            "{} {} held and wait for a person; `ingather job held {name}` lists them, `ingather job confirm {name} --run {}` carries \
-             them out",
-            counted(held, "removal"),
-            are(held),
-            run.run
-        ))));
+    let waiting = known.states_of(job.id).waiting;
+    let found = JobFound { job, last, told, waiting, works, glance };
+    let hold = match held(&found) {
+        None => found.hold(context, reader, &facts, &missing)?,
+        held => held,
+    };
+    let progress = last.zip(glance.progress).filter(|_| works && !glance.begins).map(|(run, snapshot)| {
+        RunProgress::of(snapshot, glance.lists, run, waiting, context.now(), hold.is_some())
+    });
+    Ok(JobStatus { hold, manifold: manifold_job_state(&facts), progress })
+}
+
+/// What is known of a job at one moment.
+struct JobFound<'a> {
+    job: &'a Stored,
+    last: Option<&'a Run>,
+    told: Option<&'a ToldSchedule>,
+    /// Documents that wait.
+    waiting: u64,
+    works: bool,
+    glance: Glance,
+}
+
+/// Why a job rests whose last run holds removals.
+fn held(found: &JobFound<'_>) -> Option<String> {
+    let JobFound { job, last, works, .. } = *found;
+    let is_at_rest = job.state == State::Resting && !job.paused && !works;
+    let run = last.filter(|run| is_at_rest && run.guard == Some(GuardState::Held))?;
+    let (held, name) = (run.counts.held, &job.name);
+    Some(format!(
+        "{} {} held and wait for a person; `ingather job held {name}` lists them, `ingather job confirm {name} --run {}` carries them out",
+        counted(held, "removal"),
+        are(held),
+        run.run
+    ))
+}
+
+impl JobFound<'_> {
+    /// Why it does not work otherwise; none: it works, or is about to.
+    fn hold(
+        &self,
+        context: &Context<'_>,
+        reader: &Reader,
+        facts: &JobFacts,
+        missing: &Missing,
+    ) -> Result<Option<String>> {
+        let JobFound { job, last, told, waiting, works, glance } = *self;
+        let serves = context.host.background().is_some();
+        let holder = if serves { None } else { context.host.holder() };
+        let is_attended = serves || is_service(holder.as_deref());
+        // Of a run that was put down; one that is under way may be that of whoever holds the store.
+        let waits_for_holder = job.state == State::Starting && !is_attended;
+        let (refused, unlisted) = (context.host.process().refused(job.id), unlisted(reader, job, last)?);
+        let environment = JobEnvironment {
+            now: context.now(),
+            opens_at: closed(job, context.now()).flatten(),
+            starts_at: told.and_then(|told| told.next.first().copied()),
+            missing: &missing.names,
+            store_held_by: holder.as_deref().filter(|_| waits_for_holder),
+            refused: refused.as_deref(),
+            unlisted: unlisted.as_deref(),
+            unattended: job.definition.schedule.is_some() && !is_attended,
+            retries: retries(reader, job, waiting, context.now())?,
+        };
+        let is_idle = matches!(job.state, State::Resting) && !works;
+        let rests = facts.state == State::Resting && !facts.paused;
+        Ok(match may_work(facts, &environment) {
+            // A run that is announced is not on record yet.
+            Err(_) if rests && works => None,
+            Err(reason) => Some(in_words(&reason, told)),
+            Ok(()) if glance.throttled.is_some() => glance.throttled.map(waits_for_throttle),
+            Ok(()) if glance.progress.is_some_and(|progress| progress.waits_for == RETRY) => {
+                Some(format!("it is {RETRY}"))
+            }
+            Ok(()) if works || is_idle => None,
+            Ok(()) => goes_on(context, reader, job)?,
+        })
     }
-    let environment = JobEnvironment {
-        now: context.now(),
-        opens_at: closed(job, context.now()).flatten(),
-        starts_at: told.and_then(|told| told.next.first().copied()),
-        missing: &missing.names,
-        store_held_by: None,
-    };
-    let is_idle = matches!(job.state, State::Resting) && !works;
-    let found = match may_work(&facts, &environment) {
-        // A run that is announced is not on record yet.
-        Err(BlockedReason::Resting { .. }) if works || job.restart.is_some() => Ok(()),
-        other => other,
-    };
-    let hold = match found {
-        Err(BlockedReason::Resting { .. }) if told.is_some_and(|told| told.problem.is_some()) => {
-            told.and_then(|told| told.problem.clone())
+}
+
+/// The sentence for a reason; of a job that rests by what its schedule says.
+fn in_words(reason: &BlockedReason, told: Option<&ToldSchedule>) -> String {
+    let is_continuous = told.is_some_and(|told| told.continuous);
+    let problem = told.and_then(|told| told.problem.as_ref());
+    match (reason, problem) {
+        (BlockedReason::Resting { .. }, Some(problem)) => problem.clone(),
+        (BlockedReason::Resting { .. }, _) if is_continuous => {
+            "nothing has changed since it looked last; a change begins the next look".to_owned()
         }
-        Err(BlockedReason::Resting { .. }) if told.is_some_and(|told| told.continuous) => {
-            Some(match is_service {
-                true => "nothing has changed since it looked last; a change begins the next look".to_owned(),
-                false => {
-                    "no service is at work; `ingather serve` follows the changes of its source".to_owned()
-                }
-            })
+        (BlockedReason::Unattended, _) if is_continuous => {
+            "no service is at work; `ingather serve` follows the changes of its source".to_owned()
         }
-        Err(BlockedReason::Resting { starts_at: None }) if told.is_some() => {
-            Some("no run was asked for, and its schedule begins no more; change it to go on".to_owned())
+        (BlockedReason::Resting { starts_at: None }, _) if told.is_some() => {
+            "no run was asked for, and its schedule begins no more; change it to go on".to_owned()
         }
-        Err(reason) => Some(reason.sentence(&time)),
-        Ok(()) if glance.throttled.is_some() => glance.throttled.map(waits_for_throttle),
-        Ok(()) if works || is_idle => None,
-        Ok(()) => goes_on(context, reader, job)?,
-    };
-    Ok(status(hold))
+        (reason, _) => reason.sentence(&time),
+    }
+}
+
+/// Why the last run of a job did none of its work although nothing of it failed: its source was not there.
+fn unlisted(reader: &Reader, job: &Stored, last: Option<&Run>) -> Result<Option<String>> {
+    let unlisted = last.filter(|run| run.outcome == Some(RunOutcome::Done) && run.listed_at.is_none());
+    let Some(run) = unlisted else { return Ok(None) };
+    let spots = reader.read(|sql| runs::blind_spots(sql, job.id, run.run))?;
+    Ok(spots.into_iter().next_back().map(|spot| spot.message))
+}
+
+/// Documents of a job that are tried again at a later date, and the first of these dates. Where very many wait, nobody looks for it.
+fn retries(reader: &Reader, job: &Stored, waiting: u64, now: i64) -> Result<Option<(u64, i64)>> {
+    if waiting == 0 || waiting > limits::RETRIES_LOOKED_MAX {
+        return Ok(None);
+    }
+    let due = reader.read(|sql| queue::next_due(sql, job.id, now))?;
+    Ok(due.filter(|due| *due < queue::DUE_NEXT_RUN).map(|due| (waiting, due)))
 }
 
 /// Why a run reads nothing just now that could be read.
@@ -201,7 +277,17 @@ struct Missing {
     names: Vec<String>,
 }
 
-fn missing(context: &Context<'_>, known: &Known, job: &Stored) -> Missing {
+/// Kinds of connectors that a job needs and that this program has not.
+pub(crate) fn missing_names(context: &Context<'_>, reader: &Reader, job: &Stored) -> Result<Vec<String>> {
+    let outputs = reader.read(|sql| {
+        let of = job.definition.outputs.iter();
+        let found = of.filter_map(|name| connections::find(sql, Role::Output, name).transpose());
+        found.map(|one| one.map(|one| (one.name, one.kind))).collect::<std::result::Result<_, StoreError>>()
+    })?;
+    Ok(missing(context, &outputs, job).names)
+}
+
+fn missing(context: &Context<'_>, outputs: &HashMap<String, String>, job: &Stored) -> Missing {
     let mut missing = Missing { repository: false, output: false, names: Vec::new() };
     if let Some(connector) = job.connector.as_ref().filter(|name| context.registry.repository(name).is_none())
     {
@@ -209,7 +295,7 @@ fn missing(context: &Context<'_>, known: &Known, job: &Stored) -> Missing {
         missing.names.push(connector.clone());
     }
     for name in &job.definition.outputs {
-        if let Some(kind) = known.outputs.get(name).filter(|kind| context.registry.output(kind).is_none()) {
+        if let Some(kind) = outputs.get(name).filter(|kind| context.registry.output(kind).is_none()) {
             missing.output = true;
             missing.names.push(kind.clone());
         }

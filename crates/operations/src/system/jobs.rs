@@ -19,6 +19,7 @@ use super::Look;
 use crate::context::Context;
 use crate::in_words::{are, time};
 use crate::jobs::resends_in_words;
+use crate::jobs::status::missing_names;
 use crate::jobs::sync::overlap_in_words;
 use crate::problem::Result;
 
@@ -96,6 +97,7 @@ pub(super) fn of_runs(
     let again = run_again(context, job, holder);
     let mut looks = held_back(job, &last);
     looks.extend(unattended(job, holder, &again));
+    looks.extend(suspended(context, reader, job)?);
     looks.push(last_run(job, (last.first(), good.as_ref()), holder, &again));
     if let Some(run) = last.first() {
         looks.extend(what_waits_for_people(reader, job, run, context.now(), &again)?);
@@ -162,6 +164,24 @@ fn unattended(job: &Job, holder: Option<&str>, again: &str) -> Option<Look> {
         "start one with `ingather serve`; without one, use {again}, and `--schedule none --update` there ends this advice"
     );
     Some(Look::bad("unattended", sentence, advice))
+}
+
+/// What a job needs and is not there: it goes on by itself when it is.
+fn suspended(context: &Context<'_>, reader: &Reader, job: &Job) -> Result<Option<Look>> {
+    let name = &job.name;
+    let missing = missing_names(context, reader, job)?;
+    if !missing.is_empty() {
+        let missing = missing.join("`, `");
+        let says = format!("job {name}: this program has no connector `{missing}`, which it needs");
+        let advice = format!(
+            "run a program that has it; until then nothing is removed, and {name} goes on by itself then"
+        );
+        return Ok(Some(Look::bad("connector", says, advice)));
+    }
+    Ok(context.host.process().refused(job.id).map(|why| {
+        let says = format!("job {name}: its last run could not begin: {why}");
+        Look::bad("refused", says, "mend what is named; a schedule tries again by itself".to_owned())
+    }))
 }
 
 /// What keeps runs of a job from beginning until a person does something.

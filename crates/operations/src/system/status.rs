@@ -3,13 +3,14 @@
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::jobs::{self, Job};
-use ingather_store::{Reader, documents, runs};
+use ingather_store::{Reader, runs, states};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Look;
 use super::jobs::of_runs;
 use crate::context::{Caller, Context};
+use crate::jobs::progress::DocumentStates;
 use crate::jobs::schedule::ToldSchedule;
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
@@ -17,7 +18,9 @@ use crate::page;
 use crate::problem::Result;
 
 const STATUS: &str = r#"{"jobs": [{"job": "share", "well": false, "state": "resting", "paused": false,
-    "documents": 1200, "run": 7, "outcome": "done", "ended_at": 1767225600000, "next": 1767232800000, "needs": [{"check": "failed",
+    "documents": 1200, "states": {"waiting": 3, "settled": 1194, "failed": 3, "skipped": 0},
+    "run": 7, "outcome": "done", "ended_at": 1767225600000, "next": 1767232800000,
+    "unwatched": "is listed every 5 minutes instead of being watched: it has more than 3 folders", "needs": [{"check": "failed",
     "says": "job share: 3 documents failed", "advice": "`ingather document list share --state failed` lists them"}]}],
     "works": false, "next": "0a1b2c3d7368617265"}"#;
 
@@ -77,6 +80,9 @@ pub struct JobStatus {
     pub paused: bool,
     /// Documents in its inventory.
     pub documents: u64,
+    /// How many of them are in which state.
+    #[serde(default)]
+    pub states: DocumentStates,
     /// Number of its last run; none before the first.
     pub run: Option<i64>,
     /// How that run ended; none while it is under way, or when its process died.
@@ -86,6 +92,9 @@ pub struct JobStatus {
     pub ended_at: Option<i64>,
     /// When its schedule begins the next run; none where nothing does.
     pub next: Option<i64>,
+    /// Why it is listed at intervals, where it is continuous and not watched, as far as whoever is asked works on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unwatched: Option<String>,
     /// What a person is needed for.
     pub needs: Vec<Need>,
 }
@@ -119,8 +128,7 @@ fn of_job(context: &Context<'_>, reader: &Reader, job: Job) -> Result<JobStatus>
     // What ends or begins while the inventory is read has been at work.
     let worked = context.works_on(job.id);
     // The one that is under way has not ended yet; the one before it has.
-    let (documents, last) =
-        reader.read(|sql| Ok((documents::total(sql, job.id)?, runs::list(sql, job.id, 2)?)))?;
+    let (counted, last) = reader.read(|sql| Ok((states::of(sql, job.id)?, runs::list(sql, job.id, 2)?)))?;
     let ended_at = last.iter().find_map(|run| run.ended_at);
     let begun = last.first().map(|run| run.started_at);
     let told =
@@ -157,11 +165,13 @@ fn of_job(context: &Context<'_>, reader: &Reader, job: Job) -> Result<JobStatus>
         well: needs.is_empty(),
         state: job.state,
         paused: job.paused,
-        documents,
+        documents: counted.documents,
+        states: counted.into(),
         run: run.as_ref().map(|run| run.number),
         outcome: run.as_ref().and_then(|run| run.outcome),
         ended_at,
         next: told.and_then(|told| told.next.first().copied()).filter(|_| !job.paused),
+        unwatched: context.host.process().unwatched(job.id),
         needs,
         job: job.name,
     })

@@ -125,8 +125,7 @@ impl Service {
             reader: engine.reader.clone(),
             writing: Writing::new(store, lease, Box::new(())),
             cancel: engine.cancel.clone(),
-            // Not that of the world: each third of those keeps hardly any containers in memory, which is no matter of these tests.
-            process: Arc::default(),
+            process: engine.process.clone(),
             data: engine.data.clone(),
             clock: world.clock.clone(),
             threads: engine.host.threads,

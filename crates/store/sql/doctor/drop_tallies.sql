@@ -1,2 +1,2 @@
--- Forgets the counters of documents, which are counted anew.
-DELETE FROM tally WHERE name = 'documents'
+-- Forgets all counters, which are counted anew.
+DELETE FROM tally

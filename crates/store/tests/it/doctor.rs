@@ -33,14 +33,18 @@ INSERT INTO delivery (document, component, output, address_parent, address, seq,
 INSERT INTO delivery (document, component, output, address_parent, address, seq, intended, intended_acl, confirmed, confirmed_acl, intent_at, confirmed_at) VALUES
  (2,77,2,2,3,5,53,60,53,60,3,3);
 INSERT INTO component VALUES (2,77,'inside.txt',0);
-INSERT INTO tally VALUES (4,'documents',4), (5,'documents',3);
+INSERT INTO tally VALUES (4,'documents',4), (4,'settled',2), (4,'failed',1), (5,'documents',3), (5,'settled',1);
 INSERT INTO id_block VALUES ('document',8), ('container',3), ('acl',2), ('handle',6), ('seq',7);
 ";
 
 /// Checks with a fault for each, and whether the repair leaves nothing of it.
 const FAULTS: &[(&str, &str, bool)] = &[
     ("work_of_nothing", "INSERT INTO queue VALUES (99,4,0,2,'new',1)", true),
-    ("work_of_nothing", "INSERT INTO queue VALUES (2,5,0,1,'changed',1)", true),
+    (
+        "work_of_nothing",
+        "INSERT INTO queue VALUES (2,5,0,1,'changed',1); UPDATE tally SET n = 1 WHERE job = 4 AND name = 'settled'",
+        true,
+    ),
     ("nameless_documents", "DELETE FROM document_text WHERE id = 2", false),
     ("nameless_documents", "DELETE FROM document_text WHERE id = 3", true),
     ("names_of_nothing", "INSERT INTO document_text VALUES (99,'x')", true),
@@ -56,12 +60,19 @@ const FAULTS: &[(&str, &str, bool)] = &[
         "UPDATE delivery SET confirmed = NULL, confirmed_acl = NULL, outcome = 'lost' WHERE document = 2",
         true,
     ),
-    ("forgotten", "DELETE FROM failure WHERE document = 3", true),
+    (
+        "forgotten",
+        "DELETE FROM failure WHERE document = 3; DELETE FROM tally WHERE job = 4 AND name = 'failed';
+         UPDATE tally SET n = 3 WHERE job = 4 AND name = 'settled'",
+        true,
+    ),
     ("confirmed_before_intent", "UPDATE delivery SET intent_at = 9 WHERE document = 2", true),
     ("confirmed_before_intent", "UPDATE delivery SET confirmed_at = NULL WHERE document = 2", true),
     ("owners_differ", "UPDATE delivery SET intended = 77, confirmed = 77 WHERE document = 5", true),
     ("miscounted", "UPDATE tally SET n = 3 WHERE job = 4", true),
     ("miscounted", "DELETE FROM tally WHERE job = 5", true),
+    ("miscounted", "UPDATE tally SET n = 1 WHERE job = 4 AND name = 'settled'", true),
+    ("miscounted", "UPDATE tally SET name = 'skipped' WHERE job = 4 AND name = 'failed'", true),
     ("below_zero", "UPDATE tally SET n = -1 WHERE job = 4", true),
     ("open_runs", "UPDATE run SET ended_at = NULL WHERE job = 4", true),
     ("later_runs", "UPDATE document SET changed_run = 3 WHERE id = 1", true),
@@ -73,19 +84,25 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("held_by_older", "UPDATE run SET guard = 'held' WHERE job = 4 AND number = 2", true),
     (
         "documents_of_no_job",
-        "UPDATE document SET job = 99, changed_run = 1 WHERE id = 3; UPDATE tally SET n = 3 WHERE job = 4",
+        "UPDATE document SET job = 99, changed_run = 1 WHERE id = 3; DELETE FROM tally WHERE job = 4 AND name = 'failed';
+         UPDATE tally SET n = 3 WHERE job = 4 AND name = 'documents'",
         true,
     ),
     (
         "documents_of_no_job",
-        "UPDATE document SET job = 99 WHERE id = 2; UPDATE tally SET n = 3 WHERE job = 4",
+        "UPDATE document SET job = 99 WHERE id = 2; UPDATE tally SET n = n - 1 WHERE job = 4 AND name <> 'failed'",
         false,
     ),
     ("runs_of_no_job", "INSERT INTO run (job, number, kind, started_at) VALUES (99,1,'full',1)", true),
     ("runs_of_no_job", "INSERT INTO tally VALUES (99,'other',1)", true),
     ("runs_of_no_job", "INSERT INTO blind_spot VALUES (99,1,1,'/','x','x')", true),
     ("trouble_of_nothing", "INSERT INTO failure VALUES (99,4,'failed',1,8,1,'x','x')", true),
-    ("retried_by_nobody", "UPDATE failure SET kind = 'retrying' WHERE document = 3", true),
+    (
+        "retried_by_nobody",
+        "UPDATE failure SET kind = 'retrying' WHERE document = 3; DELETE FROM tally WHERE job = 4 AND name = 'failed';
+         UPDATE tally SET n = 3 WHERE job = 4 AND name = 'settled'",
+        true,
+    ),
     ("addresses_of_nothing", "INSERT INTO delivery_uri VALUES (99,2,'x')", true),
     ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing',0)", true),
     ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing',0)", true),

@@ -11,5 +11,6 @@ mod jobs;
 mod notices;
 mod plans;
 mod statements;
+mod states;
 mod world;
 mod writers;

@@ -18,6 +18,7 @@ mod again;
 pub(super) mod history;
 mod moving;
 pub(super) mod notices;
+mod progress;
 pub(super) mod report;
 pub(super) mod wait;
 
@@ -160,7 +161,10 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
     if let Some(hold) = &job.hold {
         show::line(&format!("           {hold}"));
     }
-    show::line(&format!("documents  {}", show::number(job.documents)));
+    show::line(&format!("documents  {}", progress::documents(&job)));
+    if let Some(progress) = &job.progress {
+        progress::tell(progress);
+    }
     if let Some(run) = &job.run {
         let when = show::time(run.started_at);
         show::line(&format!("last run   {} · {when} · {}", run.run, outcome_of(run)));

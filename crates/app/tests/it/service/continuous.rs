@@ -143,6 +143,7 @@ fn a_job_with_more_folders_than_are_watched_says_so_and_is_listed_all_the_same()
     service.tells(&format!("job root {sentence}"));
     finds(&service, &["a.txt", "before.txt"]);
     assert_eq!(shown(&service)["schedule"]["unwatched"], sentence);
+    assert_eq!(service.answer("GET", "/api/v1/status")["jobs"][0]["unwatched"], sentence);
 }
 
 #[test]

@@ -72,13 +72,23 @@ impl<'s> Service<'s> {
 
     #[track_caller]
     fn on(address: &str, sandbox: &'s Sandbox, flags: &[&str]) -> Service<'s> {
+        Service::begun_by(&[], address, sandbox, flags)
+    }
+
+    /// The same, begun by another program with these arguments.
+    #[track_caller]
+    fn begun_by(by: &[&str], address: &str, sandbox: &'s Sandbox, flags: &[&str]) -> Service<'s> {
         let mut command = Command::new("env");
         let rate = "--searches-per-second";
         // Tests look again and again until something comes.
         let often = if flags.contains(&rate) { &[][..] } else { &[rate, "100000"] };
         let program = sandbox.command(&[&["serve", "--listen", address], often, flags].concat());
         // Also where these tests were started so that signals are ignored.
-        command.arg("--default-signal=INT,TERM,HUP").arg(program.get_program()).args(program.get_args());
+        command
+            .arg("--default-signal=INT,TERM,HUP")
+            .args(by)
+            .arg(program.get_program())
+            .args(program.get_args());
         command
             .current_dir(sandbox.path())
             .env("TMPDIR", sandbox.temporary())

@@ -21,6 +21,8 @@ pub(super) fn why(hold: &str) -> &str {
         ("the connector `", "connector"),
         ("it is being deleted", "deletion"),
         ("its run was interrupted 3 times in a row", "too often"),
+        ("its run could not begin", "refused"),
+        ("its source could not be listed", "source away"),
     ];
     WORDS.iter().find(|(begin, _)| hold.starts_with(begin)).map_or(hold, |(_, word)| word)
 }

@@ -5,6 +5,7 @@
 //! reads `ingather_model::lifecycle`.
 
 mod answers;
+mod away;
 mod play;
 mod table;
 
@@ -94,6 +95,11 @@ fn a_job_that_is_deleted_answers_each_event_as_the_table_says() {
 #[test]
 fn a_job_that_lacks_connectors_answers_each_event_as_the_table_says() {
     on_both(include_str!("connectors.txt"));
+}
+
+#[test]
+fn a_job_whose_source_or_output_is_away_answers_each_event_as_the_table_says() {
+    on_both(include_str!("away.txt"));
 }
 
 /// What is in hands when a job is paused, stopped or left is put down, and none of that is an attempt (D-18).

@@ -40,9 +40,9 @@ const MINIMAL: &str = r#"{"job": "docs", "mode": "minimal"}"#;
 
 /// A world with one job at a time.
 pub(crate) struct Play {
-    world: World,
+    pub(super) world: World,
     service: Option<Arc<Service>>,
-    lacks: Lacks,
+    pub(super) lacks: Lacks,
     /// Where the run under way is held.
     gate: Gate,
     is_held: bool,
@@ -299,7 +299,7 @@ impl Play {
                     file.fault = Some((fault(None, 1), 1));
                 }
             }
-            other => panic!("there is no event `{other}`"),
+            other => assert!(self.goes_or_comes(other), "there is no event `{other}`"),
         }
     }
 
@@ -398,9 +398,7 @@ impl Play {
 
     /// Lets the job go on, as a person and the time do: the pause ends, connectors come, the window opens, a deletion is asked for again.
     pub(crate) fn go_on(&mut self) {
-        if self.lacks != Lacks::default() {
-            self.event("connectors come");
-        }
+        self.all_comes();
         for _ in 0..4 {
             if self.world.find("docs").is_some_and(|job| job.paused) {
                 self.event("resume");

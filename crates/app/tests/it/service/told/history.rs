@@ -39,7 +39,7 @@ const NO_PICTURES: &str = "[[stages]]\ntransform = \"allow\"\nsettings = { refus
     [[stages]]\ntransform = \"text\"\n";
 
 /// Flags of a job that leaves pictures out.
-fn without_pictures(sandbox: &Sandbox) -> [&'static str; 2] {
+pub(super) fn without_pictures(sandbox: &Sandbox) -> [&'static str; 2] {
     std::fs::write(sandbox.path().join("stages.toml"), NO_PICTURES).unwrap();
     ["--pipeline", "stages.toml"]
 }

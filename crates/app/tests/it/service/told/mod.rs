@@ -1,4 +1,5 @@
 //! What is told of runs afterwards: by history, reports and notifiers.
 
 mod history;
+mod holds;
 pub(super) mod notices;

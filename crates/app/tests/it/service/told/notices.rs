@@ -10,7 +10,7 @@ use ingather_model::job::RunKind;
 use ingather_model::job::history::HistoryOf;
 use ingather_store::runs::{self, Begin};
 use ingather_store::{Durability, Store, Target, jobs};
-use rustix::process::{Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::super::runs::at_rest;
@@ -314,8 +314,17 @@ fn a_file_of_notifiers_that_others_could_have_written_or_that_cannot_be_meant_is
     // Nothing of it holds a job back that names one which is not there.
     sandbox.write("a.txt", "apple");
     sandbox.synced(&["--notify", "gone:finished"]);
-    let service = Service::start(&sandbox);
+    let admin = key(&sandbox, "test", &["admin"], None);
+    // Somebody who has left the declaration out has given up nobody.
+    let service = serve(&sandbox, &admin, &[]);
+    service.answer("POST", "/api/v1/jobs/root/start");
+    at_rest(&service, "root");
+    let waits = notice(&service, |latest| latest["run"] == 2);
+    assert_eq!((&waits["state"], &waits["attempts"]), (&json!("waiting"), &json!(0)));
+    service.end(Signal::TERM);
+    let flags = declared(&sandbox, &json!({"ops": {"command": appends(&sandbox, "true")}}));
+    let service = serve(&sandbox, &admin, &flags);
     let given_up = notice(&service, |latest| latest["state"] == "failed");
     assert!(given_up["error"].as_str().unwrap().contains("there is no notifier `gone`"), "{given_up}");
-    kill_process(service.pid(), Signal::TERM).unwrap();
+    service.end(Signal::TERM);
 }

@@ -1,6 +1,8 @@
 //! Documents: what the inventory knows, by key, by id and in key order.
 
-use std::collections::{BTreeMap, HashMap};
+pub mod states;
+
+use std::collections::BTreeMap;
 
 use ingather_model::fault::Reason;
 use ingather_model::ids::{AclId, ContainerId, Digest, DocumentId, JobId};
@@ -10,7 +12,7 @@ use ingather_model::merge::Known;
 
 use crate::db::{Column, Row, Sql, Value, once_each};
 use crate::error::Result;
-use crate::queries;
+use crate::queries::{self, Statement};
 
 /// A document that a listing named for the first time.
 #[derive(Clone, Debug)]
@@ -164,31 +166,48 @@ pub fn add(sql: &mut Sql<'_>, job: JobId, run: i64, documents: &[NewDocument]) -
         ],
     )?;
     sql.execute_many(&queries::DOCUMENT_TEXT_ADD, &[Column::Ints(&ids), Column::Texts(&names)])?;
-    count(sql, job, documents.len() as i64)
+    states::count(sql, job, documents.len() as i64)
 }
 
 /// Writes what visits found.
 pub fn complete(sql: &mut Sql<'_>, run: i64, update: &[DocumentUpdate]) -> Result<()> {
+    let ids: Vec<i64> = update.iter().map(|update| update.id.0).collect();
+    states::counted(sql, &ids, |sql| write_updates(sql, run, update))
+}
+
+/// The same, uncounted.
+pub(crate) fn write_updates(sql: &mut Sql<'_>, run: i64, update: &[DocumentUpdate]) -> Result<()> {
+    write_by(sql, &queries::DOCUMENT_COMPLETE, run, update).map(|_| ())
+}
+
+/// The same for those that no visit has completed before; how many were so.
+pub(crate) fn complete_first(sql: &mut Sql<'_>, run: i64, update: &[DocumentUpdate]) -> Result<u64> {
+    write_by(sql, &queries::DOCUMENT_COMPLETE_FIRST, run, update)
+}
+
+fn write_by(
+    sql: &mut Sql<'_>,
+    statement: &'static Statement,
+    run: i64,
+    update: &[DocumentUpdate],
+) -> Result<u64> {
     let ints = |field: fn(&DocumentUpdate) -> i64| update.iter().map(field).collect::<Vec<i64>>();
     let acl_ids: Vec<Option<i64>> = update.iter().map(|v| v.acl_id.map(|acl_id| acl_id.0)).collect();
     let containers: Vec<Option<i64>> =
         update.iter().map(|v| v.container.map(|container| container.0)).collect();
     let raws: Vec<Option<i64>> = update.iter().map(|v| v.raw.map(|raw| raw.0)).collect();
-    sql.execute_many(
-        &queries::DOCUMENT_COMPLETE,
-        &[
-            Column::Ints(&ints(|v| v.id.0)),
-            Column::Ints(&ints(|v| v.version.0)),
-            Column::Ints(&ints(|v| v.access.0)),
-            Column::Ints(&ints(|v| v.settings.0)),
-            Column::Ints(&ints(|v| v.identity)),
-            Column::OptInts(&acl_ids),
-            Column::OptInts(&containers),
-            Column::OptInts(&raws),
-            Column::Same(run),
-        ],
-    )?;
-    Ok(())
+    let columns = [
+        Column::Ints(&ints(|v| v.id.0)),
+        Column::Ints(&ints(|v| v.version.0)),
+        Column::Ints(&ints(|v| v.access.0)),
+        Column::Ints(&ints(|v| v.settings.0)),
+        Column::Ints(&ints(|v| v.identity)),
+        Column::OptInts(&acl_ids),
+        Column::OptInts(&containers),
+        Column::OptInts(&raws),
+        Column::Same(run),
+    ];
+    sql.execute_many(statement, &columns)
 }
 
 /// Writes who may see documents, with the intent that tells an output: until it is confirmed, a search asks both. Of two
@@ -285,15 +304,17 @@ pub fn identities(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64)>> {
 /// Forgets those of `ids` that no output holds any more, with all their rows; how many.
 pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
     let gone = held_nowhere(sql, ids)?;
-    let values = [Value::Ints(&gone)];
-    sql.execute(&queries::QUEUE_REMOVE, &values)?;
-    sql.execute(&queries::FAILURE_OVER, &values)?;
-    sql.execute(&queries::DELIVERY_URI_REMOVE, &values)?;
-    sql.execute(&queries::COMPONENT_REMOVE, &values)?;
-    crate::extracts::forget(sql, &gone)?;
-    sql.execute(&queries::DOCUMENT_TEXT_REMOVE, &values)?;
-    let removed = sql.execute(&queries::DOCUMENT_REMOVE, &values)?;
-    count(sql, job, -(removed as i64))?;
+    let removed = states::counted(sql, &gone, |sql| {
+        let values = [Value::Ints(&gone)];
+        sql.execute(&queries::QUEUE_REMOVE, &values)?;
+        sql.execute(&queries::FAILURE_OVER, &values)?;
+        sql.execute(&queries::DELIVERY_URI_REMOVE, &values)?;
+        sql.execute(&queries::COMPONENT_REMOVE, &values)?;
+        crate::extracts::forget(sql, &gone)?;
+        sql.execute(&queries::DOCUMENT_TEXT_REMOVE, &values)?;
+        sql.execute(&queries::DOCUMENT_REMOVE, &values)
+    })?;
+    states::count(sql, job, -(removed as i64))?;
     Ok(removed)
 }
 
@@ -311,20 +332,6 @@ fn held_nowhere(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
 pub fn total(sql: &mut Sql<'_>, job: JobId) -> Result<u64> {
     let n = sql.one(&queries::TALLY_GET, &[Value::Int(job.0), Value::Text("documents")], |row| row.int(0))?;
     Ok(n.unwrap_or(0).max(0) as u64)
-}
-
-/// How many documents each of these jobs has; one that has none may be left out.
-pub fn totals(sql: &mut Sql<'_>, jobs: &[i64]) -> Result<HashMap<JobId, u64>> {
-    let row = |row: &Row<'_>| Ok((JobId(row.int(0)?), row.int(1)?.max(0) as u64));
-    let values = [Value::Ints(jobs), Value::Text("documents")];
-    Ok(sql.query(&queries::TALLY_SOME, &values, row)?.into_iter().collect())
-}
-
-fn count(sql: &mut Sql<'_>, job: JobId, change: i64) -> Result<()> {
-    if change != 0 {
-        sql.execute(&queries::TALLY_ADD, &[Value::Int(job.0), Value::Text("documents"), Value::Int(change)])?;
-    }
-    Ok(())
 }
 
 /// Documents of a job, each with its container, of which some output holds, or may hold, something else than the source was seen to

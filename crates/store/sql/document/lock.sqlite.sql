@@ -1,0 +1,3 @@
+-- no move: keeps other transactions off these documents until this one ends
+-- Differs from PostgreSQL: who writes is alone.
+SELECT 0 WHERE false
