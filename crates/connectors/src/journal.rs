@@ -3,14 +3,15 @@
 
 mod continuity;
 pub(crate) mod lines;
+mod place;
 pub(crate) mod snapshot;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -25,7 +26,7 @@ use ingather_contract::settings;
 use ingather_model::fault::Fault;
 use ingather_model::ids::Digest;
 use ingather_model::{limits, names};
-use rustix::fs::{Access, FlockOperation, OFlags};
+use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,17 +88,19 @@ fn named(value: &Value) -> Result<(PathBuf, String), Fault> {
 fn check(value: &Value, _context: &OutputContext) -> Result<(), Fault> {
     let (path, name) = named(value)?;
     let closed = |errno: Errno| unusable(&name, &errno.into());
-    refuse_link(&path, &name)?;
-    let facts = match path.metadata() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let folder = path.parent().unwrap_or(Path::new("/"));
-            return rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(closed);
+    let (folder, last) = place::of(&path, &name)?;
+    let flags = OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let file = match rustix::fs::openat(&folder, last, flags, Mode::empty()) {
+        Err(Errno::NOENT) => {
+            let access = Access::WRITE_OK | Access::EXEC_OK;
+            return rustix::fs::accessat(&folder, ".", access, AtFlags::empty()).map_err(closed);
         }
-        known => known.map_err(|error| unusable(&name, &error))?,
+        opened => File::from(opened.map_err(closed)?),
     };
+    let facts = file.metadata().map_err(|error| unusable(&name, &error))?;
     refuse_odd(&facts, &name)?;
-    rustix::fs::access(&path, Access::READ_OK | Access::WRITE_OK).map_err(closed)?;
-    let file = File::open(&path).map_err(|error| unusable(&name, &error))?;
+    let access = Access::READ_OK | Access::WRITE_OK;
+    rustix::fs::accessat(&folder, last, access, AtFlags::empty()).map_err(closed)?;
     refuse_foreign(&file, facts.len(), &name)?;
     refuse_shared(&facts, &name)
 }
@@ -119,16 +122,6 @@ fn unusable(name: &str, error: &std::io::Error) -> Fault {
 }
 
 /// Whoever may make a link beside a journal decides where its lines go: with the rights of this program.
-fn refuse_link(path: &Path, name: &str) -> Result<(), Fault> {
-    match path.symlink_metadata() {
-        Ok(facts) if facts.is_symlink() => {
-            let sentence = format!("journal `{name}` is a link; name the file that it leads to");
-            Err(Fault::refused("journal", sentence))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn refuse_odd(facts: &Metadata, name: &str) -> Result<(), Fault> {
     match facts.is_file() {
         true => Ok(()),
@@ -204,14 +197,14 @@ fn lock(file: &File) -> rustix::io::Result<()> {
 impl Journal {
     fn open(path: &Path, name: String) -> Result<Journal, Fault> {
         let failed = |error: std::io::Error| unusable(&name, &error);
-        refuse_link(path, &name)?;
-        let existed = path.exists();
-        // Without blocking, so that a pipe that is named by mistake is met by the question below.
-        let flags = OFlags::NONBLOCK.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).bits().cast_signed();
-        let mut options = OpenOptions::new();
-        // At its end, wherever that is: behind the end of a file that was cut there would be a hole.
-        options.read(true).append(true).create(true).mode(0o600).custom_flags(flags);
-        let file = options.open(path).map_err(failed)?;
+        let (folder, last) = place::of(path, &name)?;
+        let existed = rustix::fs::statat(&folder, last, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        // Without blocking, so that a pipe that is named by mistake is met by the question below. At its end, wherever that is: behind the
+        // end of a file that was cut there would be a hole.
+        let flags = OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY;
+        let flags = flags | OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
+        let opened = rustix::fs::openat(&folder, last, flags, Mode::RUSR | Mode::WUSR);
+        let file = File::from(opened.map_err(|errno| failed(errno.into()))?);
         let facts = file.metadata().map_err(failed)?;
         refuse_odd(&facts, &name)?;
         match lock(&file) {
@@ -229,9 +222,14 @@ impl Journal {
         if end < length {
             file.set_len(end).and_then(|()| file.sync_all()).map_err(failed)?;
         }
-        if let (false, Some(folder)) = (existed, path.parent()) {
+        if !existed {
             // The name of the new file must outlive a power cut as its lines do.
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let folder = rustix::fs::openat(&folder, ".", flags, Mode::empty());
+            folder
+                .map_err(std::io::Error::from)
+                .and_then(|folder| File::from(folder).sync_all())
+                .map_err(failed)?;
         }
         let (first, seq) = stands(&file, end).map_err(failed)?;
         let tail = tail(&file, end, limits::JOURNAL_TAIL_BYTES).map_err(failed)?;

@@ -106,6 +106,8 @@ pub const HISTORY_FORGOTTEN_AT_ONCE: i64 = 1_000;
 pub const ERASED_MAX: u64 = 100_000;
 /// Documents of a new root that are compared with the inventory before a job moves there: some seconds.
 pub const MOVE_LOOKED_MAX: usize = 1_000_000;
+/// Links of root on the way to a journal: as many as the kernel follows.
+pub const JOURNAL_LINKS_MAX: u32 = 40;
 /// Milliseconds that whoever erases a document waits for a run that stops; then it goes on behind it.
 pub const ERASE_WAIT_MS_MAX: i64 = 10_000;
 /// Milliseconds after which a service tries again to erase what an output still holds.

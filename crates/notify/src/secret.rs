@@ -1,8 +1,8 @@
 //! Files that decide what a service does, or that nobody else should know: read only where nobody else could have written, or read them.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use ingather_model::limits;
@@ -40,9 +40,15 @@ pub(crate) fn read_secret(path: &Path) -> Result<String, String> {
 
 fn read(path: &Path, closed: Closed) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("{}: {error}; check the path", path.display());
-    let file = File::open(path).map_err(failed)?;
+    // Without waiting: a pipe that is named by mistake would hold up the start of the service for ever.
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let file = file.map_err(failed)?;
     // Of the file that is open: another one may be in its place by now.
     let facts = file.metadata().map_err(failed)?;
+    if !facts.is_file() {
+        return Err(format!("{} is no file; name one", path.display()));
+    }
     let own = rustix::process::geteuid().as_raw();
     if facts.uid() != own && facts.uid() != 0 {
         return Err(format!(
@@ -90,5 +96,18 @@ mod tests {
         std::fs::write(&path, "\n").unwrap();
         assert!(with(0o600).1.unwrap_err().contains("is empty"));
         assert!(read_own(&folder.path().join("none")).unwrap_err().contains("check the path"));
+    }
+
+    #[test]
+    fn a_pipe_or_a_folder_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        for path in [pipe.as_path(), folder.path()] {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).unwrap();
+            assert!(read_secret(path).unwrap_err().contains("is no file"), "{}", path.display());
+            assert!(read_own(path).unwrap_err().contains("is no file"), "{}", path.display());
+        }
     }
 }

@@ -10,6 +10,8 @@ use ingather_model::ids::{AclId, ContainerId};
 use ingather_model::run_counts::RunCounts;
 use ingather_testkit::suites::{self, OutputSample};
 use serde_json::json;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
 struct Still;

@@ -12,6 +12,15 @@ use crate::context::tests::asked_of;
 
 const DAY: i64 = limits::DAY_MS;
 
+/// A day after the runs.
+struct Later;
+
+impl ingather_contract::call::Clock for Later {
+    fn now(&self) -> i64 {
+        2 * DAY
+    }
+}
+
 struct Kept {
     store: Store,
     _folder: tempfile::TempDir,
@@ -72,6 +81,8 @@ fn ask<T: serde::de::DeserializeOwned>(
     let mut answer = None;
     let mut problem = None;
     let _told = asked_of(Some(kept.store.reader().clone()), &[Role::Operator], |context, caller| {
+        let (host, registry, remote) = (context.host, context.registry, None);
+        let context = &Context { host, registry, clock: std::sync::Arc::new(Later), remote };
         match row.call_json(context, caller, request, &mut |_| {}) {
             Ok(found) => answer = Some(found),
             Err(error) => problem = Some(error),
@@ -230,6 +241,9 @@ fn results_are_counted_by_outcome_reason_and_folder() {
     assert_eq!((group.count, group.first_at, group.last_at), (2, second + 1, DAY + 3 * 3_600_000 + 1));
     assert_eq!((one.knows_from, one.next), (second, None));
     assert_eq!(group.code.as_deref(), Some("unreadable"));
+    let later: reports::ResultsReport =
+        ask(&kept, RESULTS.operation.name, json!({"since": i64::MAX})).unwrap();
+    assert_eq!((later.knows_from, later.groups.len()), (2 * DAY, 0));
     let _: AskResults = serde_json::from_value(json!({})).unwrap();
 }
 

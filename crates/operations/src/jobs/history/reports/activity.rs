@@ -144,6 +144,6 @@ fn report(context: &Context<'_>, _: &Caller<'_>, request: AskActivity) -> Result
     all.sort_by_key(|one| std::cmp::Reverse((one.bytes, one.documents)));
     let of = format!("{job:?} {since:?} {until:?} {window_ms} {levels}");
     let (members, next) = paged(&[ACTIVITY.operation.name, &of], all, limit, cursor.as_deref())?;
-    let (knows_from, says) = counted(&jobs, since, bound);
+    let (knows_from, says) = counted(&jobs, since, bound, context.now());
     Ok(ActivityReport { buckets: members, knows_from, says, next })
 }

@@ -75,9 +75,10 @@ impl Asked<'_> {
 }
 
 /// What a report of the history says of what it counted; from when on all is in it.
-fn counted(jobs: &Jobs, since: Option<i64>, bound: Option<i64>) -> (i64, String) {
+fn counted(jobs: &Jobs, since: Option<i64>, bound: Option<i64>, now: i64) -> (i64, String) {
     let known = jobs.documents(false);
-    let from = known.from.max(since.unwrap_or(i64::MIN));
+    // Nothing is known from a time on that has not come yet.
+    let from = known.from.max(since.unwrap_or(i64::MIN).min(now));
     match bound {
         None => (from, known.says),
         Some(bound) => {

@@ -138,6 +138,6 @@ fn report(context: &Context<'_>, _: &Caller<'_>, request: AskResults) -> Result<
     all.sort_by_key(|group| std::cmp::Reverse(group.count));
     let of = format!("{job:?} {since:?} {until:?} {name:?} {levels}");
     let (members, next) = paged(&[RESULTS.operation.name, &of], all, limit, cursor.as_deref())?;
-    let (knows_from, says) = counted(&jobs, since, bound);
+    let (knows_from, says) = counted(&jobs, since, bound, context.now());
     Ok(ResultsReport { groups: members, knows_from, says, next })
 }
