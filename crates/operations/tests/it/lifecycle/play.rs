@@ -389,7 +389,8 @@ impl Play {
             }
             let glance = self.glance();
             let is_paused = self.world.find("docs").is_some_and(|job| job.paused);
-            let moves = glance.busy || glance.begins || glance.stops;
+            // Nothing is held here, so that a listing comes to its end, however slow the machine is.
+            let moves = glance.busy || glance.begins || glance.stops || glance.lists;
             let rests = glance.works && (is_paused || glance.window_closed) && !moves;
             looks = if rests { looks + 1 } else { 0 };
             std::thread::park_timeout(Duration::from_millis(1));

@@ -76,7 +76,7 @@ fn documents_are_counted_by_state_everywhere_and_exactly() {
         sandbox.run(&["job", "resend", "root"]).exits(0);
         assert_eq!(counted("a demand to send all again")["waiting"], 20);
         fs::remove_dir_all(sandbox.root().join("d1")).unwrap();
-        sandbox.sync(&["--guard-off"]);
+        sandbox.synced(&["--delete-guard", "off", "--update"]);
         assert_eq!(counted("a run that removes")["settled"], 13);
         let service = Service::start(&sandbox);
         assert_eq!(shown(&service)["states"], service.answer("GET", "/api/v1/status")["jobs"][0]["states"]);
