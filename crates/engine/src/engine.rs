@@ -247,7 +247,7 @@ impl Engine {
         // Last: what fails before leaves no run that nobody ends.
         let number = match writer {
             Some((store, lease)) => {
-                begin(store, lease, job, (options.kind, &self.asked_by), self.clock.now())?
+                begin(store, lease, (job, work), (options.kind, &self.asked_by), self.clock.now())?
             }
             None => job.run + 1,
         };

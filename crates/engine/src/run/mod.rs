@@ -34,6 +34,7 @@ use crate::delivery::output_user::OutputUser;
 use crate::delivery::telling::{ends, tell};
 use crate::delivery::writer::Desk;
 use crate::error::{EngineError, Refusal, Result};
+use crate::process::under_way::Work;
 
 /// One run under way, with the outputs that it sends to.
 pub(crate) struct Run {
@@ -117,11 +118,11 @@ pub(crate) fn paused(job: &str) -> EngineError {
     )
 }
 
-/// Opens the next run of a job: its number.
+/// Opens the next run of a job: its number. Not when somebody has stopped `work`, which is this run.
 pub(crate) fn begin(
     store: &Store,
     lease: &Lease,
-    job: &Job,
+    (job, work): (&Job, &Work),
     (kind, by): (RunKind, &str),
     at: i64,
 ) -> Result<i64> {
@@ -132,6 +133,9 @@ pub(crate) fn begin(
         if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             // What an earlier run held is void: this one lists again.
             runs::release(sql, job.id, number - 1, GuardState::Void)?;
+        }
+        if !work.opens(number) {
+            return Err(StoreError::Stopped);
         }
         Ok(Some(number))
     })?;
