@@ -246,8 +246,8 @@ impl Engine {
         let dispatcher = self.dispatcher(job, &author, capabilities, work)?;
         // Last: what fails before leaves no run that nobody ends.
         let number = match writer {
-            Some((store, lease)) => {
-                begin(store, lease, (job, work), (options.kind, &self.asked_by), self.clock.now())?
+            Some(to) => {
+                begin(to, job, &|run| work.opens(run), (options.kind, &self.asked_by, self.clock.now()))?
             }
             None => job.run + 1,
         };

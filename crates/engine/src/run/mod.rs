@@ -34,7 +34,6 @@ use crate::delivery::output_user::OutputUser;
 use crate::delivery::telling::{ends, tell};
 use crate::delivery::writer::Desk;
 use crate::error::{EngineError, Refusal, Result};
-use crate::process::under_way::Work;
 
 /// One run under way, with the outputs that it sends to.
 pub(crate) struct Run {
@@ -118,13 +117,12 @@ pub(crate) fn paused(job: &str) -> EngineError {
     )
 }
 
-/// Opens the next run of a job: its number. Not when somebody has stopped `work`, which is this run.
+/// Opens the next run of a job: its number. `opens` is the last thing that is asked: not when somebody has stopped it.
 pub(crate) fn begin(
-    store: &Store,
-    lease: &Lease,
-    (job, work): (&Job, &Work),
-    (kind, by): (RunKind, &str),
-    at: i64,
+    (store, lease): &(Store, Lease),
+    job: &Job,
+    opens: &dyn Fn(i64) -> bool,
+    (kind, by, at): (RunKind, &str, i64),
 ) -> Result<i64> {
     let number = store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
@@ -134,7 +132,7 @@ pub(crate) fn begin(
             // What an earlier run held is void: this one lists again.
             runs::release(sql, job.id, number - 1, GuardState::Void)?;
         }
-        if !work.opens(number) {
+        if !opens(number) {
             return Err(StoreError::Stopped);
         }
         Ok(Some(number))
