@@ -108,3 +108,26 @@ fn what_can_never_be_meant_is_refused_as_that_on_both_stores_whatever_was_seen()
         start.send(service.address).refuses(412, "outdated");
     }
 }
+
+#[test]
+fn of_many_who_make_the_same_at_once_one_makes_it_and_the_others_are_told_that_it_is_there() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        sandbox.write("a.txt", "apple");
+        sandbox.synced(&[]);
+        let service = Service::start(&sandbox);
+        for round in 0..10 {
+            let body = json!({"name": format!("key{round}"), "roles": ["operator"]});
+            let statuses: Vec<u16> = std::thread::scope(|scope| {
+                let make = || service.request("POST", "/api/v1/api-keys").body(&body).send(service.address);
+                let all: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();
+                all.into_iter().map(|one| one.join().unwrap().status).collect()
+            });
+            let made = statuses.iter().filter(|status| **status == 200).count();
+            assert!(
+                made == 1 && statuses.iter().all(|status| [200, 409, 503].contains(status)),
+                "{statuses:?}"
+            );
+        }
+    }
+}
