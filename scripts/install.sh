@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv,
 # strace, openssl, dpkg and binutils for packages; Java, Maven and curl for a Tika server; tesseract, which reads pictures; a mail server in
-# Python.
+# Python; venv, Chromium and its driver, with which the API and the search page are checked from outside.
 # With --bench also omindex, which the bench compares with.
 # Also makes the ordinary user that servers and permission tests run as, when the caller is root or may be by sudo.
 set -eu
@@ -19,6 +19,9 @@ command -v mvn >/dev/null 2>&1 || needed="$needed maven"
 command -v curl >/dev/null 2>&1 || needed="$needed curl"
 command -v tesseract >/dev/null 2>&1 || needed="$needed tesseract-ocr"
 /usr/bin/python3 -c 'import aiosmtpd' >/dev/null 2>&1 || needed="$needed python3-aiosmtpd"
+/usr/bin/python3 -c 'import ensurepip' >/dev/null 2>&1 || needed="$needed python3-venv"
+command -v chromium >/dev/null 2>&1 || needed="$needed chromium"
+command -v chromedriver >/dev/null 2>&1 || needed="$needed chromium-driver"
 "$(dirname "$0")/postgres.sh" --programs >/dev/null 2>&1 || needed="$needed postgresql"
 if [ "${1:-}" = --bench ]; then
     command -v omindex >/dev/null 2>&1 || needed="$needed xapian-omega"

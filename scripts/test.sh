@@ -3,4 +3,4 @@
 set -eu
 cd "$(dirname "$0")/.."
 scripts/install.sh
-exec scripts/postgres.sh scripts/tika-server.sh cargo x ci
+exec scripts/checkers.sh scripts/postgres.sh scripts/tika-server.sh cargo x ci

@@ -89,6 +89,12 @@ pub(crate) fn run(root: &Path) -> Result<String, String> {
             "all with a Tika server: `make test` starts one where Java, Maven and a network are".to_owned(),
         );
     }
+    if !there("INGATHER_TEST_CHECKERS") {
+        missing.push(
+            "all with schemathesis or Chromium: `make test` brings them where python3-venv and a network are"
+                .to_owned(),
+        );
+    }
     let told = std::fs::read_to_string(not_run.path()).map_err(|error| format!("{NOT_RUN}: {error}"))?;
     missing.extend(told.lines().map(str::to_owned));
     let complete = std::env::var("CI").as_deref() == Ok("true");

@@ -331,14 +331,14 @@ fn change(
     request: Value,
 ) -> Result<Answered> {
     let Some(key) = repeats::key(headers)? else {
-        refuse_changed(context, headers, &request)?;
+        refuse_changed(context, operation, headers, &request)?;
         return done(context, asker, operation, request).map(Answered::plain);
     };
     let who = asker.key.as_ref().unwrap_or(&asker.name);
     match repeats.look(who, key, operation.name, &request, context.now())? {
         Known::Answered(answer) => Ok(Answered { answer, tag: None, is_repeated: true }),
         Known::No(first) => {
-            refuse_changed(context, headers, &request)?;
+            refuse_changed(context, operation, headers, &request)?;
             let answer = done(context, asker, operation, request)?;
             first.done(&answer);
             Ok(Answered::plain(answer))
@@ -361,19 +361,27 @@ fn look(
 ) -> Result<Answered> {
     let is_job = operation.name == jobs::SHOW.operation.name;
     let job = request["job"].as_str().filter(|_| is_job).map(str::to_owned);
+    operation.refuse_unreadable(&request)?;
     let tag = job.map(|job| jobs::tag(context, &job)).transpose()?;
     let answer = done(context, asker, operation, request)?;
     Ok(Answered { answer, tag, is_repeated: false })
 }
 
 /// Refuses a change of a job that has another definition than whoever asks has seen.
-fn refuse_changed(context: &Context<'_>, headers: &HeaderMap, request: &Value) -> Result<()> {
+fn refuse_changed(
+    context: &Context<'_>,
+    operation: &dyn Callable,
+    headers: &HeaderMap,
+    request: &Value,
+) -> Result<()> {
     request::refuse_twice(headers, &[header::IF_MATCH])?;
     let Some(wanted) = headers.get(header::IF_MATCH) else { return Ok(()) };
     let Some(job) = request["job"].as_str() else {
         let sentence = "If-Match is for changes of a job, and this is none; leave it out";
         return Err(Problem::usage(sentence));
     };
+    // What could never be done is refused as that, whatever somebody has seen.
+    operation.refuse_unreadable(request)?;
     let tag = jobs::tag(context, job)?;
     let wanted = wanted.to_str().unwrap_or_default();
     let fits = wanted == "*" || wanted.split(',').any(|one| one.trim() == format!("\"{tag}\""));

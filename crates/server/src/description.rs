@@ -1,5 +1,6 @@
 //! The description of the API, OpenAPI 3.1, made of the table: whatever stands here can be asked for, with these types.
 
+use ingather_model::limits;
 use ingather_operations::OPERATIONS;
 use ingather_operations::operation::{Callable, Effect, Operation, Rest, Role, Shape, Verb};
 use ingather_operations::problem::{ALWAYS, Code};
@@ -88,16 +89,15 @@ fn headers(one: &Operation, in_path: &[&str]) -> Vec<Value> {
     if one.effect == Effect::Reads {
         return Vec::new();
     }
-    let header = |name: &str, description: &str| {
-        json!({
-            "name": name, "in": "header", "required": false, "schema": { "type": "string" }, "description": description,
-        })
-    };
+    let header = |name: &str, schema: Value, description: &str| json!({ "name": name, "in": "header", "required": false, "schema": schema, "description": description });
     let key = "A request with the same key is done once; whoever asks again within an hour gets its answer.";
     let tag =
         "The ETag of `GET /api/v1/jobs/{job}`: refused with 412 when the definition is another one by now.";
-    let of_job = in_path.contains(&"job").then(|| header("If-Match", tag));
-    std::iter::once(header("Idempotency-Key", key)).chain(of_job).collect()
+    let word = json!({
+        "type": "string", "minLength": 1, "maxLength": limits::IDEMPOTENCY_KEY_MAX, "pattern": "^[\\t -~]+$",
+    });
+    let of_job = in_path.contains(&"job").then(|| header("If-Match", json!({ "type": "string" }), tag));
+    std::iter::once(header("Idempotency-Key", word, key)).chain(of_job).collect()
 }
 
 /// The request without what stands in the path.
@@ -197,7 +197,7 @@ fn reference(shape: &Shape, types: &mut Map<String, Value>) -> Value {
     json!({ "$ref": format!("{TYPES}{}", shape.name) })
 }
 
-/// The schema of a type; those that it names are among the types of the document.
+/// The schema of a type, with bounds of its numbers; those that it names are among the types of the document.
 fn schema(shape: &Shape, types: &mut Map<String, Value>) -> Value {
     let mut schema = (shape.schema)().to_value();
     let named = schema.as_object_mut().and_then(|schema| schema.remove("$defs"));
@@ -219,6 +219,15 @@ fn rename(schema: &mut Value) {
             if let Some(place) = fields.get("$ref").and_then(Value::as_str) {
                 let here = place.replace("#/$defs/", TYPES);
                 fields.insert("$ref".to_owned(), here.into());
+            }
+            // What is larger is refused; few programs that read descriptions know these formats.
+            let most = match fields.get("format").and_then(Value::as_str) {
+                Some("uint8") => Some(u64::from(u8::MAX)),
+                Some("uint32") => Some(u64::from(u32::MAX)),
+                _ => None,
+            };
+            if let Some(most) = most {
+                fields.entry("maximum").or_insert(most.into());
             }
             fields.values_mut().for_each(rename);
         }
@@ -261,6 +270,20 @@ mod tests {
         for place in found {
             assert!(document.pointer(place.trim_start_matches('#')).is_some(), "{place} leads nowhere");
         }
+    }
+
+    #[test]
+    fn bounds_of_numbers_and_of_repeated_keys_are_told() {
+        let document = description();
+        let parameters = |path: &str, verb: &str| document["paths"][path][verb]["parameters"].clone();
+        let named = |all: Value, name: &str| {
+            let all = all.as_array().expect("a list").clone();
+            all.into_iter().find(|one| one["name"] == name).expect("a parameter")["schema"].clone()
+        };
+        let limit = named(parameters("/api/v1/jobs/{job}/held", "get"), "limit");
+        assert_eq!((&limit["minimum"], &limit["maximum"]), (&json!(0), &json!(u32::MAX)));
+        let key = named(parameters("/api/v1/jobs/{job}/start", "post"), "Idempotency-Key");
+        assert_eq!((&key["minLength"], &key["maxLength"]), (&json!(1), &json!(limits::IDEMPOTENCY_KEY_MAX)));
     }
 
     #[test]

@@ -55,7 +55,24 @@ pub(crate) fn request(
             return Err(twice(&name));
         }
     }
-    Ok(Value::Object(fields))
+    let request = Value::Object(fields);
+    if has_nul(&request) { Err(nul()) } else { Ok(request) }
+}
+
+/// Whether a text has the one character that no path has, and that one of the databases cannot store.
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(all) => all.iter().any(has_nul),
+        Value::Object(fields) => fields.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
+        _ => false,
+    }
+}
+
+fn nul() -> Problem {
+    Problem::usage(
+        "a text in the request has the character U+0000, which nothing here can have; leave it out",
+    )
 }
 
 fn in_body(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>> {
@@ -94,7 +111,8 @@ pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>> {
     let decoded = |text: &str| -> Result<String> {
         let spaced = text.replace('+', " ");
         let decoded = percent_decode_str(&spaced).decode_utf8();
-        decoded.map(std::borrow::Cow::into_owned).map_err(|_| Problem::usage("the query is not in UTF-8"))
+        let text = decoded.map_err(|_| Problem::usage("the query is not in UTF-8"))?.into_owned();
+        if text.contains('\0') { Err(nul()) } else { Ok(text) }
     };
     let mut pairs: Vec<(String, String)> = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {

@@ -132,7 +132,7 @@ impl Engine {
     /// `ReadOnly`; what the store says.
     pub fn make_way(&self, job: &Job) -> Result<()> {
         // Where something else than a run is under way, it is waited for.
-        if self.process.under_way.meets(job).is_ok_and(|met| met == Met::Run) {
+        if let Ok((Met::Run, stop)) = self.process.under_way.meets(job) {
             let writer = self.writing()?;
             let _lease = self.process.keep_lease(&writer)?;
             let kind = self.reader.read(|sql| runs::list(sql, job.id, 1))?.first().map(|run| run.kind);
@@ -142,7 +142,7 @@ impl Engine {
                 let goes_on = jobs::get(sql, job.id)?.is_some_and(|job| job.state != State::Stopping);
                 if goes_on { jobs::ask_restart(sql, job.id, kind) } else { Ok(()) }
             })?;
-            self.stop(job.id);
+            stop();
         }
         Ok(())
     }

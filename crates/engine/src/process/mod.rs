@@ -147,12 +147,7 @@ impl Process {
 
     /// Asks what is announced or under way for a job to stop at its next safe place, and nothing else; false when there is nothing.
     pub fn stop(&self, job: JobId) -> bool {
-        self.under_way.stop(job)
-    }
-
-    /// The same for a run that is just about to begin; false where there is none.
-    pub fn stop_beginning(&self, job: JobId) -> bool {
-        self.under_way.stop_beginning(job)
+        self.under_way.stop(job).is_some()
     }
 
     /// Whether anything that writes is announced or under way for a job.

@@ -7,7 +7,7 @@ use ingather_store::jobs::Job;
 use ingather_store::{Durability, Sql, StoreError, jobs, runs};
 
 use super::KeptLease;
-use super::under_way::{Aborted, Met};
+use super::under_way::{Aborted, Met, Stopped};
 use crate::delivery::writer::Writer;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
@@ -39,14 +39,15 @@ impl Engine {
         for _ in 0..limits::ABORT_LOOKS_MAX {
             // While this is announced, no run begins.
             let Ok(_announced) = self.process.announce(job, &self.cancel) else {
-                // No other one is wanted any more, either; before the stop, for whoever ends by it looks there.
-                if job.restart.is_some() {
+                // No other one is wanted any more, either; before the stop, for whoever ends by it looks there. As it is now: whoever
+                // asks has looked a while ago.
+                let now = self.reader.read(|sql| jobs::get(sql, job.id))?;
+                if now.is_some_and(|job| job.restart.is_some()) {
                     self.write_fact(&writer, |sql| jobs::ask_restart(sql, job.id, None))?;
                 }
-                if self.stop(job.id) {
-                    // After it: a store that takes its time keeps nothing from stopping. Should the process die before all is put
-                    // down, the run goes on no more.
-                    self.write_fact(&writer, |sql| jobs::stop(sql, job.id, job.run))?;
+                if let Some(stopped) = self.process.under_way.stop(job.id) {
+                    // After it: a store that takes its time keeps nothing from stopping.
+                    self.write_fact(&writer, |sql| stop_on_record(sql, job.id, &stopped))?;
                     return Ok(Aborted::Stopping);
                 }
                 continue;
@@ -56,6 +57,22 @@ impl Engine {
         }
         let sentence = format!("runs of job {} begin and end all the time; pause it first", job.name);
         Err(EngineError::refused(Refusal::Running, sentence))
+    }
+
+    /// Stops a run that is just about to begin, and is wanted no more, also should this process die; false where there is none.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn abort_beginning(&self, job: JobId) -> Result<bool> {
+        let writer = self.writing()?;
+        let Some(stopped) = self.process.under_way.stop_beginning(job) else { return Ok(false) };
+        // After it: a store that takes its time keeps nothing from stopping.
+        let _lease = self.process.keep_lease(&writer)?;
+        self.write_fact(&writer, |sql| {
+            jobs::ask_restart(sql, job, None)?;
+            stop_on_record(sql, job, &stopped)
+        })?;
+        Ok(true)
     }
 
     /// A run of that kind is wanted, which is on disk before whoever asked is answered: where this process ends or a pause comes before the
@@ -100,7 +117,7 @@ impl Engine {
     pub fn restart(&self, job: &Job, kind: RunKind) -> Result<Met> {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
-        let met = self.process.under_way.meets(job)?;
+        let (met, stop) = self.process.under_way.meets(job)?;
         if met == Met::Run {
             self.write_fact(&writer, |sql| match jobs::get(sql, job.id)? {
                 Some(job) if job.paused => Ok(false),
@@ -109,7 +126,7 @@ impl Engine {
             .then_some(())
             .ok_or_else(|| paused(&job.name))?;
             // After the store: a run that ends now begins the other one as well.
-            self.stop(job.id);
+            stop();
         }
         Ok(met)
     }
@@ -147,6 +164,11 @@ impl Engine {
         // After the store: a run that begins now is refused, or hears it.
         Ok(self.process.under_way.pause(job, paused))
     }
+}
+
+/// Should the process die before all is put down, a run that was stopped goes on no more.
+fn stop_on_record(sql: &mut Sql<'_>, job: JobId, stopped: &Stopped) -> std::result::Result<(), StoreError> {
+    stopped.run().map_or(Ok(()), |run| jobs::stop(sql, job, run).map(drop))
 }
 
 /// No run of a job that rests begins for what was asked, interrupted or put down before; false where none would have.

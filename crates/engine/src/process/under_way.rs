@@ -1,6 +1,6 @@
 //! The jobs that this process works on: each once at a time, and each can be asked to stop alone.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ struct State {
     stopped: Arc<AtomicBool>,
     /// Its run is on record, or was; a run that was announced shares it, which is still there for a moment when the run has ended.
     begun: Arc<AtomicBool>,
+    /// The number of its run, from the moment at which that is put on record; a run that was announced shares it.
+    number: Arc<AtomicI64>,
     failure: Mutex<Option<EngineError>>,
     pause: Mutex<Pause>,
 }
@@ -101,6 +103,9 @@ pub enum Aborted {
     Nothing,
 }
 
+/// What was asked to stop.
+pub(crate) struct Stopped(i64);
+
 /// Work on one job; over when it is dropped.
 pub(crate) struct Work {
     under_way: Arc<UnderWay>,
@@ -112,7 +117,7 @@ pub(crate) struct Work {
 impl State {
     /// Not while the list is locked, where it has a run: the last use of that may end here.
     fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::SeqCst);
         self.cancel.cancel();
         let run = lock(&self.pause).run.upgrade();
         run.iter().for_each(|run| run.stop());
@@ -142,6 +147,7 @@ impl UnderWay {
             cancel: whole.part(),
             stopped: Arc::default(),
             begun: Arc::default(),
+            number: Arc::default(),
             failure: Mutex::default(),
             pause: Mutex::default(),
         };
@@ -170,48 +176,52 @@ impl UnderWay {
         let cancel = announced.map_or(whole, |other| &other.cancel).part();
         let stopped = announced.map(|other| other.stopped.clone()).unwrap_or_default();
         let begun = announced.map(|other| other.begun.clone()).unwrap_or_default();
+        let number = announced.map(|other| other.number.clone()).unwrap_or_default();
         let (failure, pause) = (Mutex::default(), Mutex::default());
-        let state = Arc::new(State { job: job.id, doing, kind, cancel, stopped, begun, failure, pause });
+        let state =
+            Arc::new(State { job: job.id, doing, kind, cancel, stopped, begun, number, failure, pause });
         works.push(state.clone());
         drop(works);
         Ok(Work { under_way: this.clone(), state, _lease: lease })
     }
 
-    /// Asks all work on a job to stop, and nothing else; false when there is none.
-    pub(crate) fn stop(&self, job: JobId) -> bool {
+    /// Asks all work on a job to stop, and nothing else; none when there is none.
+    pub(crate) fn stop(&self, job: JobId) -> Option<Stopped> {
         let works: Vec<Arc<State>> =
             lock(&self.works).iter().filter(|work| work.job == job).cloned().collect();
-        works.iter().inspect(|work| work.stop()).count() > 0
+        Stopped::of(works.iter().inspect(|work| work.stop()))
     }
 
-    /// Asks a run that is just about to begin to stop; false where there is none.
-    pub(crate) fn stop_beginning(&self, job: JobId) -> bool {
+    /// Asks a run that is just about to begin to stop; none where there is none.
+    pub(crate) fn stop_beginning(&self, job: JobId) -> Option<Stopped> {
         let works = lock(&self.works);
         let writes = || works.iter().filter(|work| work.job == job && work.kind != Kind::Reads);
         let is_begun = |work: &Arc<State>| work.doing != "run" || work.begun.load(Ordering::Relaxed);
         if writes().any(is_begun) {
-            return false;
+            return None;
         }
         // None of them has a run whose last use could end here.
-        writes().inspect(|work| work.stop()).count() > 0
+        Stopped::of(writes().inspect(|work| work.stop()))
     }
 
-    /// What a restart of a job finds.
+    /// What a restart of a job finds, and how it is stopped: that alone, for when it ends by itself, what comes behind it is what was asked for.
     ///
     /// # Errors
     /// `Running` where something else than a run is under way.
-    pub(crate) fn meets(&self, job: &Job) -> Result<Met> {
+    pub(crate) fn meets(&self, job: &Job) -> Result<(Met, impl FnOnce() + use<>)> {
         let works = lock(&self.works);
         let writes = || works.iter().filter(|work| work.job == job.id && work.kind != Kind::Reads);
         if let Some(other) = writes().find(|work| work.doing != "run") {
             return Err(refused(other.doing, job));
         }
         let is_begun = |work: &Arc<State>| work.begun.load(Ordering::Relaxed);
-        Ok(match writes().next() {
+        let met = match writes().next() {
             None => Met::Nothing,
             Some(_) if writes().any(is_begun) => Met::Run,
             Some(_) => Met::Beginning,
-        })
+        };
+        let found: Vec<Arc<State>> = writes().cloned().collect();
+        Ok((met, move || found.iter().for_each(|work| work.stop())))
     }
 
     /// Pauses the run of a job that writes, or lets it go on; false when there is none.
@@ -290,6 +300,18 @@ impl UnderWay {
     }
 }
 
+impl Stopped {
+    fn of<'w>(works: impl Iterator<Item = &'w Arc<State>>) -> Option<Stopped> {
+        // Read once they were asked: a run whose number is not there yet finds in `Work::opens` that it was stopped.
+        works.map(|work| Stopped(work.number.load(Ordering::SeqCst))).max_by_key(|stopped| stopped.0)
+    }
+
+    /// The run, where it is on record or was.
+    pub(crate) fn run(&self) -> Option<i64> {
+        (self.0 > 0).then_some(self.0)
+    }
+}
+
 impl Pause {
     fn tell(&self) -> bool {
         let run = self.run.upgrade();
@@ -313,6 +335,17 @@ impl Work {
         pause.run = Arc::downgrade(run);
         self.state.begun.store(true, Ordering::Relaxed);
         pause.tell();
+    }
+
+    /// Called where its run is being put on record, as the last thing before that counts; false when somebody has stopped it: then it must not
+    /// count, since whoever stops a run afterwards stops it on record, too.
+    pub(crate) fn opens(&self, number: i64) -> bool {
+        self.state.number.store(number, Ordering::SeqCst);
+        let opens = !self.state.stopped.load(Ordering::SeqCst);
+        if !opens {
+            self.state.number.store(0, Ordering::SeqCst);
+        }
+        opens
     }
 
     /// Asks this work alone to stop.

@@ -118,14 +118,13 @@ pub(crate) fn paused(job: &str) -> EngineError {
     )
 }
 
-/// Opens the next run of a job: its number.
+/// Opens the next run of a job: its number. `opens` is the last thing that is asked: not when somebody has stopped it.
 pub(crate) fn begin(
-    store: &Store,
-    lease: &Lease,
+    (store, lease): &(Store, Lease),
     job: &Job,
-    (kind, by): (RunKind, &str),
+    opens: &dyn Fn(i64) -> bool,
+    (kind, by, at): (RunKind, &str, i64),
     of_all: &[Notify],
-    at: i64,
 ) -> Result<i64> {
     let number = store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
@@ -135,6 +134,9 @@ pub(crate) fn begin(
         if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             // What an earlier run held is void: this one lists again.
             runs::release(sql, job.id, number - 1, GuardState::Void)?;
+        }
+        if !opens(number) {
+            return Err(StoreError::Stopped);
         }
         Ok(Some(number))
     })?;

@@ -12,7 +12,6 @@ pub mod history;
 pub(crate) mod moving;
 pub mod notices;
 mod pause;
-pub mod progress;
 mod removal;
 mod resend;
 mod restart;
@@ -27,6 +26,7 @@ pub use held::{HELD, HeldCause, HeldJob, HeldRemoval, HeldRemovals};
 pub use history::HistoryWord;
 pub use moving::{MOVE, MoveJob, Moved};
 pub use start::{ABORT, AbortJob, Aborted, START, StartJob, Started, begin};
+pub use status::progress;
 
 pub use pause::{PAUSE, PauseJob, Paused, RESUME, ResumeJob};
 pub use resend::{RESEND, Resend, Resent};
@@ -53,9 +53,9 @@ use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 use crate::{in_words, page, secrets};
-use progress::{DocumentStates, RunProgress};
 use schedule::ToldSchedule;
 use status::Known;
+use status::progress::{DocumentStates, RunProgress};
 
 /// Jobs that are named to whoever asks for one that there is not.
 const NAMED_MAX: usize = 20;

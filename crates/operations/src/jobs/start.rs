@@ -322,17 +322,16 @@ fn abort(context: &Context<'_>, _: &Caller<'_>, request: AbortJob) -> Result<Abo
     }
     let mut aborted = Aborted { stopping: false, rests: false, job: job.name.clone() };
     let process = context.host.process();
-    // One that has not begun is wanted no more, also should this process die. After the stop: a store that takes its time keeps nothing from it.
-    aborted.stopping = process.stop_beginning(job.id);
-    if aborted.stopping {
-        let writing = context.host.write_beside("job abort")?;
-        context.engine(reader, Some(&writing), &[]).want_no_run(job.id, false)?;
-        return Ok(aborted);
-    }
     let is_wanted = job.restart.is_some() || job.state != State::Resting;
     if is_wanted || process.works_on(job.id) {
         let writing = context.host.write_beside("job abort")?;
-        let found = context.engine(reader, Some(&writing), &[]).abort(&job)?;
+        let engine = context.engine(reader, Some(&writing), &[]);
+        // One that has not begun is wanted no more.
+        aborted.stopping = engine.abort_beginning(job.id)?;
+        if aborted.stopping {
+            return Ok(aborted);
+        }
+        let found = engine.abort(&job)?;
         aborted.stopping = found == engine::Aborted::Stopping;
         aborted.rests = found == engine::Aborted::Rests;
     }

@@ -14,6 +14,12 @@ pub trait Callable: Sync {
     /// The row.
     fn operation(&self) -> &Operation;
 
+    /// Refuses a request that does not fit its type, and does nothing.
+    ///
+    /// # Errors
+    /// `WrongUse`, as [`Callable::call_json`] says it.
+    fn refuse_unreadable(&self, request: &Value) -> Result<()>;
+
     /// Does it, for a caller who may; `each` is given what is handed out on the way, in order, and the answer is what ends it.
     ///
     /// # Errors
@@ -46,6 +52,10 @@ where
         &self.operation
     }
 
+    fn refuse_unreadable(&self, request: &Value) -> Result<()> {
+        fitting::<Request>(&self.operation, request.clone()).map(drop)
+    }
+
     fn call_json(
         &self,
         context: &Context<'_>,
@@ -66,6 +76,10 @@ where
 {
     fn operation(&self) -> &Operation {
         &self.operation
+    }
+
+    fn refuse_unreadable(&self, request: &Value) -> Result<()> {
+        fitting::<Request>(&self.operation, request.clone()).map(drop)
     }
 
     fn call_json(
@@ -94,6 +108,10 @@ fn read<Request: DeserializeOwned>(
     request: Value,
 ) -> Result<Request> {
     operation.admit(caller)?;
+    fitting(operation, request)
+}
+
+fn fitting<Request: DeserializeOwned>(operation: &Operation, request: Value) -> Result<Request> {
     serde_json::from_value(request).map_err(|error| {
         Problem::usage(format!(
             "the request of {} cannot be read: {error}; the description of the API has its fields",

@@ -11,6 +11,16 @@ const SCHEMES: [&str; 4] = ["http://", "https://", "file://", "mailto:"];
 /// What stands for itself in a query.
 const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
+/// What may be the cause, and whom to ask: whether there is something that somebody may not see, no page says.
+const WHY_NOT: &str = "<details><summary>Why do I not find something?</summary>\
+    <p>You find what your account may read where it lies. Whoever runs this service can ask about one document: \
+    <code>ingather why USER DOCUMENT</code></p>\
+    <p>What came or changed a moment ago is found after the next run of its job.</p>\
+    <p>A file that could not be read, such as a protected one, is not found by its text. Whoever runs this service sees it: \
+    <code>ingather document list JOB --state failed</code></p>\
+    <p>Quotes, AND, + and fields are strict. Try plain words, or the beginning of one: <code>repor*</code></p>\
+    </details>";
+
 /// A page that grows.
 struct Page(String);
 
@@ -119,7 +129,8 @@ fn results(page: &mut Page, query: &str, found: &Found, offset: u32) {
         narrower(page, query, "Kinds", "type", &facets.types);
         narrower(page, query, "Jobs", "job", &facets.jobs);
     }
-    paging(page, query, found.summary.total, offset);
+    paging(page, query, found, offset);
+    page.marks(WHY_NOT);
 }
 
 fn counted(total: usize) -> String {
@@ -143,7 +154,19 @@ fn one(page: &mut Page, hit: &Hit) {
     }
     page.marks("</h2><p>");
     snippet(page, &hit.snippet, &hit.highlights);
-    page.marks("</p><p class=\"quiet\">").text(&hit.path).marks("</p></li>");
+    page.marks("</p><p class=\"quiet\">").text(&hit.path).marks("</p>");
+    match hit.copies {
+        0 => {}
+        1 => {
+            page.marks("<p class=\"quiet\">and one more with the same text</p>");
+        }
+        more => {
+            page.marks("<p class=\"quiet\">and ")
+                .text(&more.to_string())
+                .marks(" more with the same text</p>");
+        }
+    }
+    page.marks("</li>");
 }
 
 /// Whether a page leads to an address: a browser does what some of them say.
@@ -181,8 +204,10 @@ fn narrower(page: &mut Page, query: &str, title: &'static str, field: &'static s
     page.marks("</p></nav>");
 }
 
-fn paging(page: &mut Page, query: &str, total: usize, offset: u32) {
-    let more = (offset as usize).saturating_add(HITS as usize) < total;
+fn paging(page: &mut Page, query: &str, found: &Found, offset: u32) {
+    // What has the same text is counted, and shown once: a page that is not full is the last one.
+    let is_full = found.hits.len() >= HITS as usize;
+    let more = is_full && (offset as usize).saturating_add(HITS as usize) < found.summary.total;
     if offset == 0 && !more {
         return;
     }

@@ -128,7 +128,10 @@ impl Line {
 }
 
 /// A transaction was in the way of another one, and was ended for it.
-const CONFLICTS: [SqlState; 2] = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
+///
+/// Of two that look for a name and then add it, the second one finds it when it looks again.
+const CONFLICTS: [SqlState; 3] =
+    [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE, SqlState::UNIQUE_VIOLATION];
 
 pub(crate) fn failed(statement: &'static str, error: &tokio_postgres::Error) -> StoreError {
     let message = match (error.as_db_error(), error.source()) {

@@ -281,6 +281,34 @@ fn a_run_that_the_end_of_a_service_stopped_goes_on_and_one_that_a_person_stopped
     }
 }
 
+/// Whoever asks for the end of a run has looked at the job before that run was on record.
+#[test]
+fn a_run_that_a_person_stopped_does_not_come_back_whatever_they_had_seen_of_it() {
+    for kind in BOTH {
+        let mut world = world(kind, &json!("every 15m"));
+        define(&mut world, None);
+        let scheduler = &mut scheduler();
+        let seen = world.find("docs").unwrap();
+        let gate = Gate::default();
+        locked(&world.shelves["one"]).gate = Some(gate.clone());
+        put(&world, "a", "v2");
+        let on_record = std::thread::scope(|scope| {
+            let _opens = gate.opens_at_the_end();
+            let run = scope.spawn(|| world.run("docs", FULL));
+            gate.wait_for_somebody();
+            assert_eq!(world.engine().abort(&seen).unwrap(), Aborted::Stopping);
+            // Should its process die now, this is all that is known.
+            let on_record = world.find("docs").unwrap();
+            gate.open();
+            assert!(run.join().unwrap().unwrap().stopped);
+            on_record
+        });
+        assert_eq!((on_record.run, on_record.state), (seen.run + 1, State::Stopping));
+        world.reopen();
+        assert_eq!(asked(&world, scheduler).0, []);
+    }
+}
+
 #[test]
 fn an_abort_at_rest_keeps_what_was_to_go_on_from_doing_so() {
     for kind in BOTH {

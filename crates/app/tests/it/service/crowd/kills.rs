@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
@@ -168,12 +169,36 @@ struct Trial<'s> {
     throttles: Vec<Value>,
     /// Runs that rest because they were interrupted too often.
     rested: u64,
+    /// What services have told lately, for whoever looks why something is wrong.
+    told: Arc<Mutex<Vec<String>>>,
+    /// Of the service that serves.
+    log: Option<JoinHandle<Vec<String>>>,
+}
+
+impl Drop for Trial<'_> {
+    #[expect(
+        clippy::print_stderr,
+        reason = "the reason of a failure is in the log of a service that is gone"
+    )]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.told.lock().unwrap().concat());
+        }
+    }
 }
 
 impl<'s> Trial<'s> {
-    fn serve(&self) -> Service<'s> {
+    fn serve(&mut self) -> Service<'s> {
         let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
-        Service::with(self.sandbox, self.key.clone(), &flags)
+        let mut service = Service::with(self.sandbox, self.key.clone(), &flags);
+        self.log = Some(read_log(service.take_log(), self.told.clone()));
+        service
+    }
+
+    /// A service has ended.
+    fn ended(&mut self) {
+        let wrong = self.log.take().unwrap().join().unwrap();
+        assert!(wrong.is_empty(), "{wrong:?}");
     }
 
     /// One that may be killed before it answers anybody.
@@ -194,7 +219,6 @@ impl<'s> Trial<'s> {
 
     /// People and a person in the folders are at work, until the service is killed.
     fn is_killed(&mut self, service: &mut Service<'s>, dice: &mut Dice) {
-        let log = read_log(service.take_log());
         let hands = Hands { service, dead: AtomicBool::new(false) };
         let end = Instant::now() + Duration::from_millis(dice.below(KILLED_WITHIN_MS) as u64);
         let throttles = Mutex::new(std::mem::take(&mut self.throttles));
@@ -214,8 +238,7 @@ impl<'s> Trial<'s> {
         });
         self.throttles = throttles.into_inner().unwrap();
         service.ended();
-        let (wrong, last) = log.join().unwrap();
-        assert!(wrong.is_empty(), "{wrong:?}: {last:#?}");
+        self.ended();
     }
 
     /// The next service has every job where its people left it, and does what was promised.
@@ -377,7 +400,9 @@ fn kills(kept: Kept) {
     let fresh = Known { paused: Some(false), wanted: Wanted::Nothing, run: 0 };
     let known = MOVED.iter().map(|job| (*job, fresh.clone())).collect();
     let throttles = vec![Value::Null];
-    let mut trial = Trial { sandbox: &sandbox, flags, key: admin, root, tree, known, throttles, rested: 0 };
+    let (told, log) = (Arc::default(), None);
+    let mut trial =
+        Trial { sandbox: &sandbox, flags, key: admin, root, tree, known, throttles, rested: 0, told, log };
     let mut service = trial.serve();
     for (job, schedule) in MOVED.iter().map(|job| (*job, "none")).chain(BY_THEMSELVES) {
         let mut body = json!({ "root": format!("{}/{job}", trial.root), "name": job, "schedule": schedule });
@@ -410,6 +435,7 @@ fn kills(kept: Kept) {
         trial.rested
     );
     assert_eq!(service.end(Signal::TERM).code, 143);
+    trial.ended();
     super::left_clean(&sandbox);
 }
 

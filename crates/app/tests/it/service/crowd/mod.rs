@@ -4,6 +4,7 @@
 //! `INGATHER_TEST_CROWD_SEED` repeats a day as far as threads allow, `INGATHER_TEST_CROWD_SECONDS` makes it longer.
 
 mod contract;
+mod described;
 mod kills;
 mod ledger;
 mod moves;
@@ -12,8 +13,8 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -240,10 +241,13 @@ fn held_by(pid: i32) -> (u64, usize) {
     (memory, std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count())
 }
 
-/// Reads the log to its end, so that the service never waits for its reader; the lines that nobody should find in it, and the last ones.
-fn read_log(mut told: impl BufRead + Send + 'static) -> JoinHandle<(Vec<String>, Vec<String>)> {
+/// Reads the log to its end, so that the service never waits for its reader: the lines that nobody should find in it. `last` has the latest ones.
+fn read_log(
+    mut told: impl BufRead + Send + 'static,
+    last: Arc<Mutex<Vec<String>>>,
+) -> JoinHandle<Vec<String>> {
     std::thread::spawn(move || {
-        let (mut wrong, mut last) = (Vec::new(), Vec::new());
+        let mut wrong = Vec::new();
         let mut line = String::new();
         while told.read_line(&mut line).is_ok_and(|read| read > 0) {
             if ["panicked", "fault of this program", "cannot be looked at"]
@@ -252,12 +256,13 @@ fn read_log(mut told: impl BufRead + Send + 'static) -> JoinHandle<(Vec<String>,
             {
                 wrong.push(line.clone());
             }
+            let mut last = last.lock().unwrap();
             if last.len() == 200 {
                 last.remove(0);
             }
             last.push(std::mem::take(&mut line));
         }
-        (wrong, last)
+        wrong
     })
 }
 
@@ -278,7 +283,8 @@ fn a_day(kept: Kept) {
     let root = root.to_str().unwrap().to_owned();
     let admin = key(&sandbox, "test", &["admin"], None);
     let mut service = Service::with(&sandbox, admin, &["--root", &root]);
-    let log = read_log(service.take_log());
+    let last = Arc::default();
+    let log = read_log(service.take_log(), Arc::clone(&last));
     let described = service.answer("GET", "/api/v1/openapi.json");
     let crowd = Crowd {
         service: &service,
@@ -314,8 +320,8 @@ fn a_day(kept: Kept) {
     crowd.judge_outputs(&tree);
     judge_answers(kept, &crowd.answers.into_inner().unwrap(), changes, most);
     let ended = service.end(Signal::TERM);
-    let (wrong, last) = log.join().unwrap();
-    assert_eq!((ended.code, wrong), (143, Vec::new()), "{last:#?}");
+    let wrong = log.join().unwrap();
+    assert_eq!((ended.code, wrong), (143, Vec::new()), "{:#?}", last.lock().unwrap());
     left_clean(&sandbox);
 }
 

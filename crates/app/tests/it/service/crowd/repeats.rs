@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Kept, Sandbox};
 use crate::service::http::Request;
 use crate::service::{Service, key};
 
@@ -89,4 +89,45 @@ fn a_change_of_a_job_that_was_defined_anew_is_refused_when_whoever_asks_says_wha
     delete(&seen).refuses(412, "outdated");
     delete(&now).is(200);
     delete(&now).refuses(404, "no_such_job");
+}
+
+#[test]
+fn what_can_never_be_meant_is_refused_as_that_on_both_stores_whatever_was_seen() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        sandbox.write("a.txt", "apple");
+        sandbox.synced(&[]);
+        let service = Service::start(&sandbox);
+        for path in ["/api/v1/jobs/a%00b", "/api/v1/reports/status?job=%00", "/api/v1/search?query=a%00b"] {
+            service.ask("GET", path).refuses(400, "wrong_use");
+        }
+        let named = json!({"root": "/srv", "name": "a\u{0}b"});
+        service.request("POST", "/api/v1/jobs").body(&named).send(service.address).refuses(400, "wrong_use");
+        let start = service.request("POST", "/api/v1/jobs/root/start").header("If-Match: \"other\"");
+        start.clone().body(&json!({"unknown": 1})).send(service.address).refuses(400, "wrong_use");
+        start.send(service.address).refuses(412, "outdated");
+    }
+}
+
+#[test]
+fn of_many_who_make_the_same_at_once_one_makes_it_and_the_others_are_told_that_it_is_there() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        sandbox.write("a.txt", "apple");
+        sandbox.synced(&[]);
+        let service = Service::start(&sandbox);
+        for round in 0..10 {
+            let body = json!({"name": format!("key{round}"), "roles": ["operator"]});
+            let statuses: Vec<u16> = std::thread::scope(|scope| {
+                let make = || service.request("POST", "/api/v1/api-keys").body(&body).send(service.address);
+                let all: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();
+                all.into_iter().map(|one| one.join().unwrap().status).collect()
+            });
+            let made = statuses.iter().filter(|status| **status == 200).count();
+            assert!(
+                made == 1 && statuses.iter().all(|status| [200, 409, 503].contains(status)),
+                "{statuses:?}"
+            );
+        }
+    }
 }

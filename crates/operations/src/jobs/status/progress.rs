@@ -6,7 +6,7 @@ use ingather_store::states::States;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Run;
+use crate::jobs::Run;
 
 /// How many documents of the inventory of a job are in which state; together they are all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

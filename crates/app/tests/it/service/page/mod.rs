@@ -1,14 +1,16 @@
 //! The search page, as a browser without scripts meets it: what documents hold is shown, and never done.
 
+mod browser;
+
 use std::io::Write;
 
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::{Durability, Store, Target, jobs, runs};
 use serde_json::json;
 
-use super::http::{Reply, Request, connect, reply};
-use super::{Service, key};
 use crate::sandbox::Sandbox;
+use crate::service::http::{Reply, Request, connect, reply};
+use crate::service::{Service, key};
 
 /// The value of a cookie that an answer sets.
 fn cookie(reply: &Reply, name: &str) -> String {

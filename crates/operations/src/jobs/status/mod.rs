@@ -1,5 +1,7 @@
 //! How a job stands: why nothing happens when nothing happens, and what ManifoldCF calls its state.
 
+pub mod progress;
+
 use std::collections::HashMap;
 
 use ingather_engine::Glance;
@@ -19,7 +21,7 @@ use ingather_store::documents::states::{self, States};
 use ingather_store::jobs::Job as Stored;
 use ingather_store::{Reader, Sql, StoreError, queue, runs};
 
-use super::progress::RunProgress;
+use self::progress::RunProgress;
 use super::{Run, ToldSchedule, schedule};
 use crate::context::Context;
 use crate::in_words::{are, time};

@@ -1,6 +1,7 @@
 //! The engine: begins a run, starts its threads, sweeps, ends it.
 
-use std::collections::BTreeMap;
+mod outputs;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -8,14 +9,12 @@ use std::sync::{Arc, Mutex, Weak};
 use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
-use ingather_contract::secrets;
+use ingather_model::job::RunKind;
 use ingather_model::job::schedule::Schedule;
-use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::BlindSpot;
-use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::queue::Attention;
@@ -24,14 +23,12 @@ use ingather_store::{Durability, Reader, Store, documents, erased, runs};
 use crate::containers::ListedContainers;
 use crate::containers::pool::ContainersUse;
 use crate::delivery::author::Author;
-use crate::delivery::job_output::JobOutput;
 use crate::delivery::output_pool::OutputUse;
 use crate::delivery::output_user::OutputUser;
 use crate::delivery::sender::refer;
 use crate::delivery::writer::Writer;
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::{Lister, ListingResult};
-use crate::outputs;
 use crate::process::Process;
 use crate::process::under_way::Work;
 use crate::progress::Progress;
@@ -251,7 +248,7 @@ impl Engine {
         let author = self.author(job, repository)?;
         let dispatcher = self.dispatcher(job, &author, capabilities, work)?;
         // Last: what fails before leaves no run that nobody ends.
-        let number = self.open_run(job, writer, options.kind)?;
+        let number = self.open_run(job, writer, options.kind, work)?;
         let state = RunState {
             store: writer.map(|(store, _)| store.clone()),
             lease: writer.map(|(_, lease)| lease.clone()),
@@ -297,9 +294,16 @@ impl Engine {
     }
 
     /// The number of a run that begins.
-    fn open_run(&self, job: &Job, writer: Option<&(Store, Lease)>, kind: RunKind) -> Result<i64> {
-        let Some((store, lease)) = writer else { return Ok(job.run + 1) };
-        begin(store, lease, job, (kind, &self.asked_by), &self.process.notifies(), self.clock.now())
+    fn open_run(
+        &self,
+        job: &Job,
+        writer: Option<&(Store, Lease)>,
+        kind: RunKind,
+        work: &Work,
+    ) -> Result<i64> {
+        let Some(to) = writer else { return Ok(job.run + 1) };
+        let by = (kind, self.asked_by.as_str(), self.clock.now());
+        begin(to, job, &|run| work.opens(run), by, &self.process.notifies())
     }
 
     /// In whose name changes of a job are sent.
@@ -328,83 +332,6 @@ impl Engine {
             .as_ref()
             .ok_or_else(|| EngineError::refused(Refusal::ReadOnly, "the store is open for reading only"))?;
         Ok(Writer { store: store.clone(), lease: lease.clone(), call: self.call() })
-    }
-
-    /// The output of a connection, open in this process.
-    pub(crate) fn open_output(&self, connection: &Connection) -> Result<OutputUse> {
-        let writer = self.writing()?;
-        let to = (&writer.store, &writer.lease);
-        let open = || outputs::open(to, &self.registry, &self.data, connection, &writer.call);
-        self.process.outputs.get(&writer, connection, open)
-    }
-
-    /// Tries whether an output can be opened, before a job that names it is stored.
-    ///
-    /// # Errors
-    /// When it cannot be opened: who holds it, or what is missing.
-    pub fn try_output(&self, name: &str) -> Result<()> {
-        let store = self.writing()?.store;
-        let open = || outputs::try_open(&store, &self.registry, &self.data, name);
-        let find = || self.reader.read(|sql| connections::find(sql, Role::Output, name));
-        // One without a connection is open nowhere here, unless a first run makes it just now.
-        let tried = if find()?.is_none() { open() } else { Ok(()) };
-        match find()? {
-            Some(connection) => self.process.outputs.try_open(connection.id, open),
-            None => tried,
-        }
-    }
-
-    fn open_outputs(
-        &self,
-        definition: &Definition,
-        pipeline: &Pipeline,
-        writes: bool,
-    ) -> Result<(Vec<JobOutput>, Vec<OutputUse>, BTreeMap<String, serde_json::Value>)> {
-        let (mut outputs, mut uses, mut resending) = (Vec::new(), Vec::new(), BTreeMap::new());
-        for name in &definition.outputs {
-            let found = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
-            let connection = match (found, &self.writer) {
-                (Some(connection), _) => connection,
-                (None, Some((store, _))) if writes => {
-                    outputs::connection(store, &self.registry, name, self.clock.now())?
-                }
-                (None, _) => outputs::pretended(&self.registry, name)?,
-            };
-            let kind = self.registry.output(&connection.kind).ok_or_else(|| {
-                EngineError::refused(
-                    Refusal::NoSuchConnector,
-                    format!("output {name}: this program has no connector `{}`", connection.kind),
-                )
-            })?;
-            let schema = (kind.schema)();
-            let counted = secrets::resending(&schema, &connection.settings);
-            resending.extend(counted.map(|counted| (name.clone(), counted)));
-            let shown = secrets::left_out(&schema, connection.settings.clone());
-            let (path, arrival) = (pipeline.path_to(name), pipeline.arrival_of(name));
-            let settings = definition.delivery_digest(&path, &pipeline.versions, &shown);
-            let queue = match writes {
-                true => {
-                    let used = self.open_output(&connection)?;
-                    let queue = used.queue();
-                    // It is open with other ones: what this run sends would be noted as sent by those that it read.
-                    if queue.settings != connection.settings {
-                        return Err(EngineError::refused(
-                            Refusal::Busy,
-                            format!(
-                                "the settings of output {name} were changed while other jobs send to it; run this job again when \
-                                 they have ended"
-                            ),
-                        ));
-                    }
-                    uses.push(used);
-                    Some(queue)
-                }
-                false => None,
-            };
-            let capabilities = kind.capabilities;
-            outputs.push(JobOutput { id: connection.id, capabilities, arrival, settings, queue });
-        }
-        Ok((outputs, uses, resending))
     }
 
     /// Lists, visits and delivers until nothing is due within the time that a run waits; and judges what was not met.
