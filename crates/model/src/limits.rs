@@ -40,11 +40,11 @@ pub const DELIVERY_BATCH_MAX: usize = 2_048;
 /// Deliveries from which on a batch does not wait for more.
 pub const DELIVERY_BATCH_MIN: usize = 1_024;
 /// Bytes of text in one delivery batch.
-pub const DELIVERY_BYTES_MAX: usize = 16 << 20;
+pub const DELIVERY_BYTES_MAX: usize = 8 << 20;
 /// Changes that wait in the queue of one output; a full queue makes visits wait, so that memory stays bounded.
 pub const QUEUED_MAX: usize = 2_048;
 /// Bytes of text that wait for an output.
-pub const QUEUED_BYTES_MAX: usize = 64 << 20;
+pub const QUEUED_BYTES_MAX: usize = 16 << 20;
 /// Files that a connection to SQLite may have open at once: the database, its log, their shared memory, a folder that is
 /// synced, and files of its own that it needs for a moment.
 pub const SQLITE_HANDLES_MAX: usize = 6;
@@ -298,7 +298,7 @@ pub const CLOCK_GRAINS: &[(u64, i64)] = &[
 /// Bytes of a title; longer ones are cut off.
 pub const TITLE_BYTES_MAX: usize = 1_024;
 /// Bytes of text that wait for the threads of the search index, beside their own memory.
-pub const INDEX_WAITING_BYTES_MAX: usize = 32 << 20;
+pub const INDEX_WAITING_BYTES_MAX: usize = 8 << 20;
 /// Longest address of an entry of the search index, bytes: its library keeps no longer terms.
 pub const INDEX_ID_BYTES_MAX: usize = 32 << 10;
 /// Changes that the search index remembers between two commits; with more it writes them out by itself.
