@@ -89,9 +89,16 @@ pub struct StartJob {
     /// A folder on another device than before was replaced.
     #[serde(default)]
     pub accepts_devices: bool,
-    /// Every document is read again.
+    /// Every document is read again, by a full run.
     #[serde(default)]
     pub rereads: bool,
+}
+
+impl StartJob {
+    /// How the run looks at its source: who wants every document read again wants a full run, whatever else was said.
+    fn kind(&self, job: &Stored) -> RunKind {
+        if self.rereads { RunKind::Full } else { kind_of(job, self.mode) }
+    }
 }
 
 pub(super) fn full() -> RunKind {
@@ -133,7 +140,7 @@ pub struct Aborted {
 
 fn start(context: &Context<'_>, caller: &Caller<'_>, request: StartJob) -> Result<Started> {
     let job = named(&context.existing()?, &request.job)?;
-    let mode = kind_of(&job, request.mode);
+    let mode = request.kind(&job);
     let ended = begin_run(context, &job, request, (By::Person, caller.name))?.map(Box::new);
     Ok(Started { job: job.name, mode, ended })
 }
@@ -205,7 +212,7 @@ fn begin_run(
     (by, whose): (By, &str),
 ) -> Result<Option<Synced>> {
     let of = if by == By::Watch { Of::Pass } else { Of::Stored };
-    let kind = kind_of(job, start.mode);
+    let kind = start.kind(job);
     let request = SyncSource {
         root: job.root.clone(),
         name: Some(job.name.clone()),

@@ -47,6 +47,13 @@ fn a_job_that_is_started_runs_to_its_end_while_others_are_answered() {
         service.tells("run of job root: ended");
         let shown = at_rest(&service, "root");
         assert_eq!((&shown["run"]["kind"], &shown["documents"]), (&json!("minimal"), &json!(2)));
+        // Whoever wants every document read again wants a full run.
+        let again = json!({"mode": "minimal", "rereads": true});
+        let again = service.request("POST", "/api/v1/jobs/root/start").body(&again);
+        assert_eq!(again.send(service.address).is(200).json(), json!({"job": "root", "mode": "full"}));
+        service.tells("run of job root: ended");
+        let shown = at_rest(&service, "root");
+        assert_eq!((&shown["run"]["kind"], &shown["documents"]), (&json!("full"), &json!(1)));
         service.ask("POST", "/api/v1/jobs/none/start").refuses(404, "no_such_job");
     }
 }

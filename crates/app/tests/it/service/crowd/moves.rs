@@ -60,8 +60,7 @@ fn of_job(crowd: &Crowd<'_>, job: &str, kind: Kind, dice: &mut Dice) -> Move {
     let at = |path: &str| format!("/jobs/{job}{path}");
     let start = |dice: &mut Dice| {
         let mode = mode(dice);
-        // A minimal run that reads everything again is a full one in a service, which its answer does not say yet.
-        let rereads = mode == "full" && dice.once_in(12);
+        let rereads = dice.once_in(12);
         let body = json!({ "mode": mode, "guard_off": dice.once_in(3), "rereads": rereads });
         Move::post("jobs.start", at("/start"), body)
     };
