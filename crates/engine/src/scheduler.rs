@@ -95,6 +95,8 @@ pub struct Look {
     pub begins: Vec<(Job, RunKind)>,
     /// Jobs that a person has stopped, and whose process died before all was put down: their runs are to be closed.
     pub rests: Vec<Job>,
+    /// Jobs that are to go, and of whose deletion nothing is under way here.
+    pub deletions: Vec<Job>,
     /// Continuous jobs, each with its last run: what begins their passes is told by watches.
     pub continuous: Vec<(Job, Option<Run>)>,
     /// Jobs of which somebody says that they are under way: whether their window is closed.
@@ -121,16 +123,17 @@ impl Scheduler {
     /// # Errors
     /// What the store says.
     pub fn look(&mut self, reader: &Reader, now: i64, is_busy: &dyn Fn(JobId) -> bool) -> Result<Look> {
+        let mut look = Look::default();
         let (current, last) = reader.read(|sql| {
             let mut current = jobs::current(sql)?;
             self.read_definitions(sql, &current)?;
+            look.deletions = self.deletions(&current, is_busy);
             current.retain(|job| self.is_looked_at(job, is_busy));
             let changed = current.iter().filter(|job| !self.is_as_before(job));
             let changed: Vec<i64> = changed.map(|job| job.id.0).collect();
             let last = runs::last(sql, &changed)?;
             Ok((current, last))
         })?;
-        let mut look = Look::default();
         for job in current {
             let Some(known) = self.known.get_mut(&job.id) else { continue };
             let last = last.get(&job.id);
@@ -168,6 +171,11 @@ impl Scheduler {
             self.known.insert(job.id, Known { job, calendar: None, rested: None, judged: None });
         }
         Ok(())
+    }
+
+    fn deletions(&self, all: &[Current], is_busy: &dyn Fn(JobId) -> bool) -> Vec<Job> {
+        let left = all.iter().filter(|job| job.state == State::Deleting && !is_busy(job.id));
+        left.filter_map(|job| self.known.get(&job.id).map(|known| job.of(&known.job))).collect()
     }
 
     /// Whether something may have to be done for a job: it has a schedule, or goes on by itself.

@@ -1,4 +1,4 @@
-//! What a service does without being asked: begins the runs that schedules want, and those that were interrupted.
+//! What a service does without being asked: begins the runs that schedules want, and goes on with runs and deletions that were cut off.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,9 +7,10 @@ use ingather_engine::scheduler::Scheduler;
 use ingather_model::ids::JobId;
 use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
+use ingather_store::jobs::Job;
 
 use super::continuous::Continuous;
-use super::{begin, schedule, start};
+use super::{begin, removal, schedule, start};
 use crate::context::Context;
 use crate::problem::{Code, Result};
 
@@ -22,6 +23,9 @@ pub struct BySchedule {
     /// When a run was begun last, so that one that fails before it is on record is not begun at once again.
     tried: BTreeMap<JobId, Tried>,
     told: BTreeMap<JobId, String>,
+    /// Deletions that the end of an earlier program cut off, and that do not go on yet; none before the first look. One that is stopped later
+    /// was stopped by a person, and goes on when somebody asks.
+    cut_off: Option<BTreeSet<JobId>>,
 }
 
 /// A run that was begun here.
@@ -41,6 +45,7 @@ impl BySchedule {
             begun: BTreeSet::new(),
             tried: BTreeMap::new(),
             told: BTreeMap::new(),
+            cut_off: None,
         }
     }
 
@@ -57,18 +62,11 @@ impl BySchedule {
             process.close_window(*job, *closed);
         }
         let mut again = look.again;
-        for job in look.rests {
-            let rests = || -> Result<_> {
-                let writing = context.host.write_beside("end of a stopped run")?;
-                Ok(context.engine(context.existing()?, Some(&writing), &[]).abort(&job)?)
-            };
-            match rests() {
-                Ok(_) => log(&format!("run of job {}: was stopped, and rests", job.name)),
-                Err(problem) => {
-                    log(&format!("run of job {}: was stopped, and cannot be closed: {problem}", job.name))
-                }
-            }
+        if !self.delete(context, look.deletions, log) {
+            let retry = now.saturating_add(limits::SCHEDULE_RETRY_MS);
+            again = Some(again.map_or(retry, |again| again.min(retry)));
         }
+        look.rests.iter().for_each(|job| close(context, job, log));
         self.tried.retain(|_, tried| now.abs_diff(tried.at) < limits::SCHEDULE_RETRY_MS as u64);
         for (job, kind) in look.begins {
             // What a person asked for is not asked for any more once it was refused, but for a pause that has ended since.
@@ -115,5 +113,33 @@ impl BySchedule {
             }
         }
         Ok(again)
+    }
+
+    /// Goes on with deletions that were cut off; false when some of them cannot yet, for as much is under way as may be.
+    fn delete(&mut self, context: &Context<'_>, deletions: Vec<Job>, log: &dyn Fn(&str)) -> bool {
+        let cut_off = self.cut_off.get_or_insert_with(|| deletions.iter().map(|job| job.id).collect());
+        let Some(background) = context.host.background() else { return true };
+        for job in deletions {
+            let (id, line) = (job.id, format!("deletion of job {}: goes on", job.name));
+            if cut_off.contains(&id) && removal::go_on(background, job).is_ok() {
+                cut_off.remove(&id);
+                log(&line);
+            }
+        }
+        cut_off.is_empty()
+    }
+}
+
+/// Closes the run of a job that a person has stopped, and whose process died before all was put down.
+fn close(context: &Context<'_>, job: &Job, log: &dyn Fn(&str)) {
+    let rests = || -> Result<_> {
+        let writing = context.host.write_beside("end of a stopped run")?;
+        Ok(context.engine(context.existing()?, Some(&writing), &[]).abort(job)?)
+    };
+    match rests() {
+        Ok(_) => log(&format!("run of job {}: was stopped, and rests", job.name)),
+        Err(problem) => {
+            log(&format!("run of job {}: was stopped, and cannot be closed: {problem}", job.name))
+        }
     }
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use ingather_engine::progress::Progress;
 use ingather_engine::remove::Removed;
+use ingather_model::run_counts::counted;
+use ingather_store::jobs::Job;
 use ingather_store::{deliveries, documents};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Resends, named, resends};
-use crate::context::{Caller, Context};
+use crate::context::{Background, Caller, Context, Doing};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Result};
 
@@ -186,13 +188,32 @@ fn delete(context: &Context<'_>, _: &Caller<'_>, request: DeleteJob) -> Result<D
     if request.dry_run {
         return Ok(Deletion::Counted(counts));
     }
-    let writing = context.host.write(&format!("deletion of {name}"))?;
+    let removals = remove(context, &job)?;
+    let resends = if removals.stopped { Vec::new() } else { resends(&reader, Some(job.id))? };
+    Ok(Deletion::Done(Deleted { removals, counts, resends }))
+}
+
+fn remove(context: &Context<'_>, job: &Job) -> Result<Removals> {
+    let writing = context.host.write(&format!("deletion of {}", job.name))?;
     let engine = context.engine(writing.store.reader().clone(), Some(&writing), &[]);
     let progress = Arc::new(Progress::default());
     let watch = context.host.watch(progress.clone());
-    let removed = engine.delete(&job, progress);
+    let removed = engine.delete(job, progress);
     drop(watch);
-    let removals = Removals::of(name, removed?);
-    let resends = if removals.stopped { Vec::new() } else { resends(&reader, Some(job.id))? };
-    Ok(Deletion::Done(Deleted { removals, counts, resends }))
+    Ok(Removals::of(&job.name, removed?))
+}
+
+/// Goes on with a deletion that the end of an earlier program cut off.
+pub(super) fn go_on(background: &dyn Background, job: Job) -> Result<()> {
+    let doing = Doing::told(format!("deletion of job {}", job.name));
+    let work = move |context: &Context<'_>| {
+        let removals = remove(context, &job)?;
+        let removed = counted(removals.line.deleted, "document");
+        Ok(if removals.stopped {
+            format!("stopped: {removed} deleted")
+        } else {
+            format!("ended: {removed} deleted")
+        })
+    };
+    background.go(doing, Box::new(work))
 }

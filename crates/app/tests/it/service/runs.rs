@@ -90,7 +90,8 @@ fn a_job_that_runs_is_refused_a_second_time_and_stops_when_it_is_aborted_while_a
         assert_eq!(abort.join().unwrap(), json!({"job": "root", "stopping": true}));
     });
     let (first, second) = (at_rest(&service, "root"), at_rest(&service, "second"));
-    assert_eq!(first["run"]["outcome"], "stopped", "{first}");
+    // It had not begun: no run of it is on record.
+    assert_eq!((&first["run"]["run"], &first["run"]["outcome"]), (&json!(1), &json!("done")), "{first}");
     assert_eq!(second["run"]["outcome"], "done", "{second}");
     assert_eq!(service.answer("POST", "/api/v1/jobs/root/abort")["stopping"], false);
     service.ask("POST", "/api/v1/jobs/root/start").is(200);
@@ -165,6 +166,32 @@ fn a_service_that_is_killed_amid_a_run_is_followed_by_one_that_goes_on() {
         let doctor = sandbox.run(&["doctor", "--json"]);
         assert!(!doctor.out.contains("\"number\""), "{doctor:?}");
     }
+}
+
+#[test]
+fn a_deletion_that_a_kill_cuts_off_goes_on_with_the_next_service() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    many_files(&sandbox, 50);
+    sandbox.synced(&[]);
+    let service = Service::start(&sandbox);
+    let holder = hold(&sandbox);
+    let is_going = || service.answer("GET", "/api/v1/jobs/root")["state"] == "deleting";
+    let begun = std::thread::scope(|threads| {
+        // Nobody answers it.
+        threads.spawn(|| service.request("DELETE", "/api/v1/jobs/root").try_send(service.address));
+        let begun = comes(is_going);
+        kill_process(service.pid(), Signal::KILL).unwrap();
+        begun
+    });
+    assert!(begun);
+    let key = service.key.clone();
+    drop((service, holder));
+    let mut service = Service::with(&sandbox, key, &[]);
+    service.tells("deletion of job root: goes on");
+    let ended = service.tells("deletion of job root: ended");
+    assert_eq!(ended, "deletion of job root: ended: 50 documents deleted\n");
+    service.ask("GET", "/api/v1/jobs/root").refuses(404, "no_such_job");
+    assert_eq!(sandbox.everything().len(), 0);
 }
 
 /// Keeps the run of a service that is on record from writing anything of what it finds, until the answer's transaction ends.

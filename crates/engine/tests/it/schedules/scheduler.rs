@@ -48,14 +48,14 @@ fn look(world: &World, scheduler: &mut Scheduler) -> Look {
 
 /// A look in a form that can be compared.
 fn told(look: &Look) -> String {
-    let Look { begins, rests, continuous, windows, again, interrupted, problems } = look;
+    let Look { begins, rests, deletions, continuous, windows, again, interrupted, problems } = look;
     let job = |job: &Job| {
         let Job { id, state, run, revision, paused, scheduled_at, restart, rereads, .. } = job;
         format!("{id:?} {state:?} {run} {revision} {paused} {scheduled_at} {restart:?} {rereads}")
     };
     let begins: Vec<_> = begins.iter().map(|(begins, kind)| (job(begins), kind)).collect();
     let continuous: Vec<_> = continuous.iter().map(|(looked, last)| (job(looked), last)).collect();
-    let rests: Vec<_> = rests.iter().map(job).collect();
+    let rests: Vec<_> = rests.iter().chain(deletions).map(job).collect();
     let interrupted: Vec<_> = interrupted.iter().map(|(looked, why)| (job(looked), why)).collect();
     format!("{begins:?} {rests:?} {continuous:?} {windows:?} {again:?} {interrupted:?} {problems:?}")
 }

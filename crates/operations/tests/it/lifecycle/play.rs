@@ -151,6 +151,13 @@ impl Play {
         self.serve();
     }
 
+    fn delete_aside(&mut self) {
+        self.service().ask_aside(&jobs::DELETE, JOB);
+        self.step("it is held");
+        // As services look at first: this one is no deletion of an earlier program.
+        self.service().look();
+    }
+
     fn step(&mut self, step: &str) {
         match step {
             "only the first run" | "only removals" | "guarded" => {}
@@ -208,10 +215,7 @@ impl Play {
                 let now = self.world.clock.now();
                 self.world.clock.pass(DAY - now % DAY + TWO + 10 * MINUTE);
             }
-            "delete aside" => {
-                self.service().ask_aside(&jobs::DELETE, JOB);
-                self.step("it is held");
-            }
+            "delete aside" => self.delete_aside(),
             "without its source" => self.without(Lacks { source: true, output: false }),
             "without its output" => self.without(Lacks { source: false, output: true }),
             "without both" => self.without(Lacks { source: true, output: true }),
