@@ -16,7 +16,7 @@ use crate::transforms::text::{Text, TextSettings};
 pub(crate) const TRANSFORM: TransformKind = TransformKind {
     name: "ocr",
     about: "Reads as `text` does, and the words in pictures by a `tesseract` program; stands in the place of `text`.",
-    version: "1.12",
+    version: "1.13",
     schema: settings::schema_of::<Settings>,
     open,
 };

@@ -333,8 +333,9 @@ fn a_run_that_was_announced_keeps_others_out_and_stops_before_it_begins() {
         assert!(is_busy(world.engine().delete(&job, progress()).map(|_| ())), "it would be gone");
         // It is stopped although nothing of it has begun yet.
         assert!(process.stop(job.id));
-        let stopped = world.run("whole", FULL).unwrap();
-        assert_eq!((stopped.stopped, stopped.error), (true, None), "{kind:?}");
+        let stopped = world.run("whole", FULL);
+        assert!(matches!(stopped, Err(EngineError::Store(StoreError::Stopped))), "{kind:?}: {stopped:?}");
+        assert_eq!(world.find("whole").unwrap().run, 0, "nothing of it is on record");
         drop(announced);
         assert!(!process.works_on(job.id));
         let done = world.run("whole", FULL).unwrap();
