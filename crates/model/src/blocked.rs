@@ -174,8 +174,7 @@ impl BlockedReason {
                 format!("its run could not begin: {why}{}", next(*starts_at, clock))
             }
             BlockedReason::SourceAway { why, starts_at } => {
-                let kept = "what is known is kept";
-                format!("its source could not be listed: {why}; {kept}{}", next(*starts_at, clock))
+                format!("its source could not be listed: {why}{}", next(*starts_at, clock))
             }
             BlockedReason::Unattended => {
                 "no service is at work that heeds its schedule; `ingather serve` does".to_owned()
@@ -332,7 +331,7 @@ mod tests {
             }
         }
         let said: Vec<(&str, &str)> = said.iter().map(|(word, says)| (*word, says.as_str())).collect();
-        let kept = "its source could not be listed: /srv is not mounted; what is known is kept; the next run begins at 3";
+        let kept = "its source could not be listed: /srv is not mounted; the next run begins at 3";
         let expected = [
             ("connector_missing", "the connector `wiki` is not installed; it goes on by itself when it is"),
             ("refused", "its run could not begin: the index is away; the next run begins at 3"),

@@ -82,7 +82,6 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::KeptOutStays, Check::Scenario("conditions")),
     (Failpoint::ConditionOnUnread, Check::Scenario("condition_undecided")),
     (Failpoint::UnremovedForgotten, Check::Scenario("removal_outlives_its_folder")),
-    (Failpoint::ToldAndNotTriedAgain, Check::Scenario("held_by_a_rule_and_failed")),
     (Failpoint::MetBeforeItIsOnDisk, Check::Scenario("replaced_above_an_opening")),
     (Failpoint::UnreadIsNeverKeptOut, Check::Scenario("condition_on_what_cannot_be_read")),
     (Failpoint::SentAfterTheLease, Check::Scenario("stood_still")),

@@ -124,8 +124,7 @@ pub(crate) fn write_completions(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Resul
 
 /// Nobody wants these visits any more: their documents are erased.
 pub fn give_up(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
-    sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(ids)])?;
-    Ok(())
+    states::counted(sql, ids, |sql| sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(ids)]).map(drop))
 }
 
 /// Reschedules visits: `(document, due)`.

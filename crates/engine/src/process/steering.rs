@@ -2,6 +2,7 @@
 
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
+use ingather_model::job::notify::Notify;
 use ingather_model::limits;
 use ingather_store::jobs::Job;
 use ingather_store::{Durability, Sql, StoreError, jobs, runs};
@@ -11,7 +12,7 @@ use super::under_way::{Aborted, Met, Stopped};
 use crate::delivery::writer::Writer;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
-use crate::run::paused;
+use crate::run::{notices, paused};
 
 impl Engine {
     /// Keeps the lease until the answer is dropped, also while nothing is under way. `lost` is called when it cannot be kept any more,
@@ -36,6 +37,7 @@ impl Engine {
     pub fn abort(&self, job: &Job) -> Result<Aborted> {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
+        let notifies = self.process.notifies();
         for _ in 0..limits::ABORT_LOOKS_MAX {
             // While this is announced, no run begins.
             let Ok(_announced) = self.process.announce(job, &self.cancel) else {
@@ -52,7 +54,7 @@ impl Engine {
                 }
                 continue;
             };
-            let rests = self.write_fact(&writer, |sql| no_more(sql, job.id, writer.call.now()))?;
+            let rests = self.write_fact(&writer, |sql| no_more(sql, job.id, &notifies, writer.call.now()))?;
             return Ok(if rests { Aborted::Rests } else { Aborted::Nothing });
         }
         let sentence = format!("runs of job {} begin and end all the time; pause it first", job.name);
@@ -104,7 +106,7 @@ impl Engine {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
         self.write_fact(&writer, |sql| match rests {
-            true => no_more(sql, job, writer.call.now()).map(drop),
+            true => no_more(sql, job, &self.process.notifies(), writer.call.now()).map(drop),
             false => jobs::ask_restart(sql, job, None),
         })
     }
@@ -172,11 +174,18 @@ fn stop_on_record(sql: &mut Sql<'_>, job: JobId, stopped: &Stopped) -> std::resu
 }
 
 /// No run of a job that rests begins for what was asked, interrupted or put down before; false where none would have.
-fn no_more(sql: &mut Sql<'_>, job: JobId, now: i64) -> std::result::Result<bool, StoreError> {
-    let was_wanted = jobs::get(sql, job)?.is_some_and(|job| job.restart.is_some());
+fn no_more(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    notifies: &[Notify],
+    now: i64,
+) -> std::result::Result<bool, StoreError> {
+    let found = jobs::get(sql, job)?;
+    let was_wanted = found.as_ref().is_some_and(|job| job.restart.is_some());
     jobs::ask_restart(sql, job, None)?;
     let rests = jobs::let_rest(sql, job)?;
     if rests {
+        found.iter().try_for_each(|job| notices::note_interrupted(sql, job, notifies, now))?;
         runs::interrupt(sql, job, now)?;
     }
     Ok(rests || was_wanted)

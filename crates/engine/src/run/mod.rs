@@ -7,7 +7,7 @@ mod forgetting;
 pub(crate) mod guard_window;
 pub(crate) mod history;
 pub(crate) mod id_set;
-mod notices;
+pub(crate) mod notices;
 mod resting;
 pub(crate) mod state;
 pub(crate) mod visitors;

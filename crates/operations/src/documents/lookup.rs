@@ -9,7 +9,7 @@ use ingather_engine::inspect::Leads;
 use ingather_model::names;
 use ingather_store::jobs::Job;
 
-use crate::context::Caller;
+use crate::context::{Caller, Places};
 use crate::operation::Role;
 use crate::problem::Result;
 
@@ -32,7 +32,8 @@ impl Lookup {
         caller: &Caller<'_>,
         (name, path): (String, Option<String>),
     ) -> Result<Lookup> {
-        let as_path = path.filter(|_| caller.has(Role::Admin));
+        let owns = caller.has(Role::Admin) && matches!(caller.places, Places::Any);
+        let as_path = path.filter(|_| owns);
         let path = as_path.as_deref().map(|path| {
             let bytes = names::unescape(path).unwrap_or_else(|_| path.as_bytes().into());
             PathBuf::from(OsStr::from_bytes(&bytes))

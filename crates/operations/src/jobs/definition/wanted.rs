@@ -100,7 +100,8 @@ fn refuse_machine(root: &Path, is_meant: bool) -> Result<()> {
 /// One source has one name: that which no link is part of.
 pub(crate) fn refuse_links(root: &Path) -> Result<()> {
     match std::fs::canonicalize(root) {
-        Ok(canonical) if canonical != root => Err(Problem::usage(format!(
+        // By its bytes: two paths are equal that differ in a slash at the end.
+        Ok(canonical) if canonical.as_os_str() != root.as_os_str() => Err(Problem::usage(format!(
             "{} is {}; name the source so",
             root.display(),
             names::escape(canonical.as_os_str().as_bytes())

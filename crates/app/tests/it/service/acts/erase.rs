@@ -232,3 +232,16 @@ fn a_killed_erasing_goes_on_with_whoever_comes_next() {
     }
     assert!(half_done > 0, "no kill met an erasing that had begun");
 }
+
+#[test]
+fn a_document_that_waits_is_counted_no_more_when_it_is_erased() {
+    let sandbox = Sandbox::sqlite();
+    (0..5).for_each(|number| sandbox.write(&format!("f{number}.txt"), "apple"));
+    sandbox.synced(&[]);
+    sandbox.run(&["job", "resend", "root"]).exits(0);
+    sandbox.run(&["document", "erase", "root", "f2.txt", "--yes"]).exits(0);
+    sandbox.synced(&[]);
+    sandbox.run(&["doctor"]).exits(0);
+    let shown = sandbox.run(&["job", "show", "root", "--json"]).exits(0).json()[0].clone();
+    assert_eq!(shown["states"], json!({"waiting": 0, "settled": 4, "failed": 0, "skipped": 0}), "{shown}");
+}
