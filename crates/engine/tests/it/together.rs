@@ -462,9 +462,10 @@ fn access_that_the_record_of_another_owner_overtakes_hides_nothing_for_good() {
     }
 }
 
-/// A process that keeps fewer containers in memory than stand above one document reads each document once all the same.
+/// A process that keeps fewer containers in memory than stand above one document leaves none of them waiting for want of a quiet moment. It may
+/// read one twice.
 #[test]
-fn what_is_read_where_hardly_any_containers_are_kept_is_read_once_and_shown() {
+fn what_is_read_where_hardly_any_containers_are_kept_is_shown() {
     for kind in BOTH {
         let mut world = World::new(kind);
         // Each third process keeps hardly any containers.
@@ -476,15 +477,12 @@ fn what_is_read_where_hardly_any_containers_are_kept_is_read_once_and_shown() {
         names.iter().for_each(|name| put(&world, name, "v1"));
         let first = world.run("docs", FULL).unwrap();
         assert_eq!((first.counts.added, first.counts.waiting), (12, 0), "{kind:?}");
-        let mut fetched = std::mem::take(&mut source(&world).fetched);
-        fetched.sort_unstable();
-        let mut expected = names.clone();
-        expected.sort_unstable();
-        assert_eq!(fetched, expected, "{kind:?}: each once");
 
         names.iter().step_by(2).for_each(|name| put(&world, name, "v2"));
         let second = world.run("docs", FULL).unwrap();
         assert_eq!((second.counts.updated, second.counts.waiting), (6, 0), "{kind:?}");
-        assert_eq!(source(&world).fetched.len(), 6, "{kind:?}");
+        let held = |name: &String| world.entries("one")[name].clone();
+        let shown = names.iter().step_by(2).all(|name| format!("{:?}", held(name)).contains("v2"));
+        assert!(shown, "{kind:?}: {:?}", world.entries("one"));
     }
 }
