@@ -7,6 +7,7 @@ use std::time::Duration;
 use ingather_contract::output::OutputCapabilities;
 use ingather_model::fault::Fault;
 use ingather_model::ids::ConnectionId;
+use ingather_model::job::Priority;
 use ingather_model::limits;
 use ingather_store::connections::Connection;
 use ingather_store::turns::{Monitor, lock};
@@ -24,6 +25,8 @@ pub(crate) struct QueueState {
     pub(crate) bytes: usize,
     /// Visits that were claimed and have not handed over all that they lead to; each is taken for one change.
     reserved: usize,
+    /// The priority of each visitor that waits for room.
+    in_line: Vec<Priority>,
     /// No more will come.
     pub(crate) closed: bool,
     failed: Option<EngineError>,
@@ -40,9 +43,13 @@ impl QueueState {
         self.waiting.len() >= limits::QUEUED_MAX || self.bytes >= limits::QUEUED_BYTES_MAX
     }
 
-    /// Whether so many more visits may be claimed.
-    fn has_room(&self, visits: usize) -> bool {
-        !self.is_full() && self.waiting.len() + self.reserved + visits <= limits::QUEUED_MAX
+    /// Takes room for so many more visits; not while there is less, or visitors of a better priority wait for room.
+    fn reserve(&mut self, visits: usize, priority: Priority) -> bool {
+        let has_room = !self.is_full() && self.waiting.len() + self.reserved + visits <= limits::QUEUED_MAX;
+        let is_first = self.in_line.iter().all(|other| priority <= *other);
+        let takes = (has_room && is_first) || self.failed.is_some();
+        self.reserved += if takes { visits } else { 0 };
+        takes
     }
 
     /// Whether none of its users makes anything now.
@@ -53,7 +60,7 @@ impl QueueState {
 
 /// One open output. It is opened when the first of its users begins and closed when the last one has ended, by
 /// [`OutputPool`](super::output_pool::OutputPool). [`OutputQueue::push`] never waits: whoever makes changes waits for room in all of its
-/// outputs before it makes them ([`OutputQueue::reserve`], [`OutputQueue::wait_for_room`]), so that visits never run ahead of a slow output,
+/// outputs before it makes them ([`OutputQueue::reserve`], [`OutputQueue::reserve_next`]), so that visits never run ahead of a slow output,
 /// and an output that hangs keeps nothing from the others. Beyond its bounds a queue holds what one visit of each thread has led to.
 pub(crate) struct OutputQueue {
     pub(crate) id: ConnectionId,
@@ -99,12 +106,9 @@ impl OutputQueue {
         queue.users.push(user);
     }
 
-    /// Takes room for so many visits, if there is as much; to be given back with [`OutputQueue::give_back`].
-    pub(crate) fn reserve(&self, visits: usize) -> bool {
-        let mut queue = self.lock();
-        let has_room = queue.has_room(visits) || queue.failed.is_some();
-        queue.reserved += if has_room { visits } else { 0 };
-        has_room
+    /// Takes room for so many visits of a run, if there is as much for its priority; to be given back with [`OutputQueue::give_back`].
+    pub(crate) fn reserve(&self, visits: usize, priority: Priority) -> bool {
+        self.lock().reserve(visits, priority)
     }
 
     /// Gives room back.
@@ -119,11 +123,21 @@ impl OutputQueue {
         queue.is_full() && queue.failed.is_none()
     }
 
-    /// Waits while there is no room for so many visits, unless its user stops.
-    pub(crate) fn wait_for_room(&self, user: &dyn OutputUser, visits: usize) {
-        let has_none =
-            |queue: &mut QueueState| !(queue.has_room(visits) || queue.failed.is_some() || user.stops());
-        drop(self.queue.wait_while(self.lock(), has_none));
+    /// Waits for room for so many visits and takes it, ahead of all who wait with a worse priority; false when its user stops.
+    pub(crate) fn reserve_next(&self, user: &dyn OutputUser, visits: usize, priority: Priority) -> bool {
+        let mut queue = self.lock();
+        queue.in_line.push(priority);
+        let mut has_room = false;
+        queue = self.queue.wait_while(queue, |queue| {
+            has_room = queue.reserve(visits, priority);
+            !has_room && !user.stops()
+        });
+        let place = queue.in_line.iter().position(|other| *other == priority);
+        place.map(|place| queue.in_line.swap_remove(place));
+        drop(queue);
+        // Those behind it may be next.
+        self.queue.notify();
+        has_room
     }
 
     /// Waits while more changes wait than should, unless its user stops.

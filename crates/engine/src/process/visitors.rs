@@ -108,6 +108,11 @@ impl Permit {
         Permit { visitors: visitors.clone(), rank: rank.clone(), most, has: false }
     }
 
+    /// That of its run.
+    pub(crate) fn priority(&self) -> Priority {
+        self.rank.priority
+    }
+
     /// Waits for it, and for those who go before, unless `is_over` says that it is not wanted any more.
     pub(crate) fn take(&mut self, is_over: impl Fn() -> bool) {
         let most = self.most.filter(|_| !self.has);

@@ -36,19 +36,27 @@ impl<'r> Place<'r> {
             }
         }
     }
+
     /// Takes room for visits in all outputs or in none, so that nobody keeps one output's room while it waits for another one. Where there
-    /// is none, waits until there may be, and answers false.
+    /// is none, waits for it; false where there is none then, either.
     fn reserve(&mut self, visits: usize) -> bool {
         let visits = visits.min(limits::CLAIM_MAX);
-        for (n, queue) in self.run.queues().enumerate() {
-            if !queue.reserve(visits) {
-                self.run.queues().take(n).for_each(|queue| queue.give_back(visits));
-                self.rest(|run| queue.wait_for_room(run, visits));
-                return false;
-            }
-        }
-        self.reserved = visits;
-        true
+        let priority = self.permit.priority();
+        let queues: Vec<&OutputQueue> = self.run.queues().collect();
+        let room_in_all = |has: Option<usize>| {
+            let lacks = |n: &usize| has != Some(*n) && !queues[*n].reserve(visits, priority);
+            let Some(full) = (0..queues.len()).find(lacks) else { return Ok(()) };
+            let taken = (0..queues.len()).filter(|n| *n < full || has == Some(*n));
+            taken.for_each(|n| queues[n].give_back(visits));
+            Err(full)
+        };
+        let has_room = room_in_all(None).or_else(|full| {
+            let mut comes = false;
+            self.rest(|run| comes = queues[full].reserve_next(run, visits, priority));
+            if comes { room_in_all(Some(full)) } else { Err(full) }
+        });
+        self.reserved = if has_room.is_ok() { visits } else { 0 };
+        has_room.is_ok()
     }
 
     /// Before a document is read: waits while an output has more changes waiting than it should, since nobody knows how large what will be

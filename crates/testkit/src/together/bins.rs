@@ -156,7 +156,8 @@ pub fn others_go_on(longest: Duration) -> bool {
     })
 }
 
-/// How many documents of a job of priority 9 are read when the last one of a job of priority 1 is, both of which have so many.
+/// How many documents of a job of priority 9 are read when a job of priority 1 has its last ones in hands, both of which have so many: from
+/// then on it has nothing left to take, and a slow machine may read any number of the others before those are read.
 ///
 /// # Panics
 /// When a run fails.
@@ -189,7 +190,9 @@ pub fn read_before_the_better_job(documents: usize) -> usize {
         }
     });
     let read = read(&world);
-    let last = read.iter().rposition(|name| name.starts_with("better/")).unwrap_or_default();
+    let in_hands = world.threads * limits::CLAIM_MAX;
+    let better = read.iter().enumerate().filter(|(_, name)| name.starts_with("better/"));
+    let (last, _) = better.rev().nth(in_hands).expect("more are read than are in hands at once");
     of(&read[..last], &["worse/"])[0]
 }
 

@@ -392,7 +392,9 @@ impl Play {
                 return;
             }
             let glance = self.glance();
-            let is_paused = self.world.find("docs").is_some_and(|job| job.paused);
+            // A deletion heeds no pause, and ends.
+            let rests_paused = |job: Job| job.paused && job.state != State::Deleting;
+            let is_paused = self.world.find("docs").is_some_and(rests_paused);
             // Nothing is held here, so that a listing comes to its end, however slow the machine is.
             let moves = glance.busy || glance.begins || glance.stops || glance.lists;
             let rests = glance.works && (is_paused || glance.window_closed) && !moves;
