@@ -8,7 +8,7 @@ use ingather_model::key::DocumentKey;
 use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::doctor;
 use ingather_store::documents::{self, NewDocument};
-use ingather_store::{Durability, Store};
+use ingather_store::{Durability, Sql, Store};
 
 use crate::world::on_both;
 
@@ -108,6 +108,47 @@ fn of_two_judgements_about_one_document_in_one_batch_the_later_one_stands() {
         });
         let known = known.unwrap().remove(0).known;
         assert_eq!((known.acl_id, known.container), (Some(AclId(20)), Some(ContainerId(20))));
+    });
+}
+
+/// A narrower access that one job told for a while leaves no difference behind once it has told again what both want.
+#[test]
+fn jobs_that_want_the_same_of_an_address_do_not_differ_whoever_told_it_last() {
+    on_both("differ", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let new = |id: i64| NewDocument {
+            id: DocumentId(id),
+            key: DocumentKey { parent_hash: id, key_hash: id },
+            name: "a".to_owned(),
+            version: Digest(1),
+            access: Digest(1),
+            identity: 0,
+            container: None,
+        };
+        let sent = |document: i64, seq: i64, intended: i64, access: i64| {
+            let intent = Intent { address: 9, ..intent(document, seq, intended, access) };
+            let answered = [Answered { document, component: 0, seq }];
+            let write = store.write(Durability::Synced, |sql| {
+                deliveries::supersede(sql, OUTPUT, false, &intent)?;
+                deliveries::intend(sql, OUTPUT, seq, false, &[intent])?;
+                deliveries::confirm(sql, OUTPUT, seq, Confirmed::Record, &answered)
+            });
+            write.unwrap();
+        };
+        let differ = |loser, winner| {
+            let read = |sql: &mut Sql<'_>| deliveries::superseded(sql, OUTPUT, JobId(loser), JobId(winner));
+            store.reader().read(read).unwrap()
+        };
+        for job in [1, 2] {
+            store.write(Durability::Synced, |sql| documents::add(sql, JobId(job), 1, &[new(job)])).unwrap();
+        }
+        sent(1, 1, 50, 60);
+        sent(2, 2, 51, 60);
+        assert_eq!((differ(1, 2), differ(2, 1)), (1, 0), "another record");
+        sent(2, 3, 50, 61);
+        assert_eq!((differ(1, 2), differ(2, 1)), (1, 0), "another access");
+        sent(2, 4, 50, 60);
+        assert_eq!((differ(1, 2), differ(2, 1)), (0, 0));
     });
 }
 
