@@ -259,6 +259,36 @@ fn an_api_key_names_no_place_outside_the_roots_of_the_service() {
     by_owner.exits(0);
 }
 
+/// It were two jobs over the same files else, and a key would learn what there is elsewhere.
+#[test]
+fn a_source_has_one_name_and_a_key_asks_for_documents_by_names_alone() {
+    let sandbox = Sandbox::sqlite();
+    for folder in ["open", "closed"] {
+        std::fs::create_dir_all(sandbox.path().join(folder).join("in")).unwrap();
+        std::fs::write(sandbox.path().join(folder).join("in/a.txt"), "apple").unwrap();
+    }
+    let place = |path: &str| std::fs::canonicalize(sandbox.path()).unwrap().join(path).display().to_string();
+    let admin = key(&sandbox, "admin", &["admin"], None);
+    let service = Service::with(&sandbox, admin, &["--root", &place("open")]);
+    let define = |path: &str| {
+        let body = json!({ "root": place(path) });
+        service.request("POST", "/api/v1/jobs").body(&body).send(service.address)
+    };
+    for path in ["open/in/", "open/in//", "open/in/."] {
+        let refused = define(path).refuses(400, "wrong_use");
+        assert!(refused.body.contains("; name the source so"), "{path}: {refused:#?}");
+    }
+    define("open/in").is(200);
+    // What is at a path is told to the owner of the data directory, and to no key.
+    let elsewhere = place("closed/in/a.txt");
+    let explained =
+        service.answer("GET", &format!("/api/v1/jobs/in/documents/none/explain?path={elsewhere}"));
+    assert_eq!(explained["file"], Value::Null, "{explained:#}");
+    let arguments = ["document", "explain", "in", &elsewhere, "--json"];
+    let explained = &asked(&sandbox, &socket(&sandbox), None, &arguments).json()[0];
+    assert!(explained["file"].is_string(), "{explained:#}");
+}
+
 /// What is under way goes by a new throttle at once: a run that may read nothing says so, and goes on when it may.
 #[test]
 fn a_throttle_counts_for_a_run_under_way_and_the_job_says_that_it_waits_for_it() {

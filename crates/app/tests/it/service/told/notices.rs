@@ -217,6 +217,34 @@ fn a_job_that_rests_after_three_interruptions_is_told_of_once() {
     assert_eq!((page["notices"].as_array().unwrap().len(), told(&sandbox).len()), (1, 1));
 }
 
+#[test]
+fn an_interrupted_run_that_a_person_aborts_is_told_of_as_one_that_has_ended() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
+    store
+        .write(Durability::Synced, |sql| {
+            let job = jobs::by_name(sql, "root")?.unwrap();
+            let number = jobs::begin(sql, job.id)?.unwrap();
+            let begin = Begin { number, kind: RunKind::Full, at: 1, by: "", notes: HistoryOf::Failures };
+            runs::open(sql, job.id, begin)
+        })
+        .unwrap();
+    drop(store);
+    sandbox.run(&["job", "pause", "root"]).exits(0);
+    let admin = key(&sandbox, "test", &["admin"], None);
+    let ops = json!({"ops": {"command": appends(&sandbox, "true"), "on": ["finished"]}});
+    let service = serve(&sandbox, &admin, &declared(&sandbox, &ops));
+    let aborted = service.ask("POST", "/api/v1/jobs/root/abort").is(200).json();
+    assert_eq!((&aborted["stopping"], &aborted["rests"]), (&json!(false), &json!(true)), "{aborted}");
+    assert!(comes(|| told(&sandbox).len() == 1));
+    let says = told(&sandbox).remove(0);
+    let expected = (&json!("finished"), &json!(2), &json!("interrupted"));
+    assert_eq!((&says["event"], &says["run"], &says["outcome"]), expected, "{says}");
+    notice(&service, |latest| latest["state"] == "sent");
+}
+
 /// The mail server of `scripts`; ended with this.
 struct MailServer {
     child: Child,
