@@ -7,8 +7,9 @@ use ingather_model::access::Acl;
 use ingather_model::document::{EXTRACTION, INSIDE, component_uri};
 use ingather_model::fault::Reason;
 use ingather_model::ids::AclId;
-use ingather_model::lifecycle::outcome::FaultCode;
+use ingather_model::lifecycle::outcome::{DeliveryOutcome, FaultCode};
 use ingather_model::limits;
+use ingather_store::deliveries::Owner;
 use ingather_store::explain::{self, Facts};
 use ingather_store::jobs::{self, Job};
 use ingather_store::runs::{self, KnownBlindSpot};
@@ -284,12 +285,22 @@ impl Engine {
             let Some((_, known)) = found.into_iter().next() else { return Ok(None) };
             let id = known.id.0;
             let Some(facts) = explain::facts(sql, id)? else { return Ok(None) };
-            let sent = explain::sent(sql, id, component.as_ref().map_or(0, |(id, _)| *id))?;
+            let mut sent = explain::sent(sql, id, component.as_ref().map_or(0, |(id, _)| *id))?;
             let inside = if component.is_some() { 0 } else { deliveries::component_count(sql, id)? };
             let mut held_for = Vec::new();
-            for one in &sent {
+            for one in &mut sent {
                 let owners = deliveries::owners(sql, one.output, one.address_parent, one.address)?;
                 let other = owners.iter().find(|owner| owner.document != id && owner.holds_its_own());
+                // What another one sent over it may be what it would send itself, by now.
+                let is_equal = |other: &Owner| {
+                    (other.state.intended, other.state.intended_acl)
+                        == (one.state.intended, one.state.intended_acl)
+                };
+                if one.outcome == Some(DeliveryOutcome::Superseded)
+                    && let Some(other) = other.filter(|other| is_equal(other))
+                {
+                    (one.outcome, one.state) = (Some(DeliveryOutcome::Shared), other.state);
+                }
                 held_for.push(match other {
                     Some(owner) => jobs::get(sql, owner.job)?.map(|job| job.name),
                     None => None,
