@@ -134,6 +134,12 @@ pub trait Repository: Send + Sync {
         Ok(Named::of(text.to_owned()))
     }
 
+    /// Whether there may be documents below a folder, by the settings alone: false where they leave out all of it, whatever is there.
+    fn may_hold(&self, folder: &str) -> bool {
+        let _ = folder;
+        true
+    }
+
     /// How a name stands with the source and with the rules of the job now, asked singly because a person wants to
     /// know. The verdict comes from the code that a listing goes by, so that the two never differ.
     fn explain(&self, call: &CallContext, key: &str) -> SourceStatus {

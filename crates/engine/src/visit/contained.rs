@@ -100,6 +100,10 @@ impl Repository for Contained {
         self.0.named(text)
     }
 
+    fn may_hold(&self, folder: &str) -> bool {
+        self.0.may_hold(folder)
+    }
+
     fn explain(&self, call: &CallContext, key: &str) -> SourceStatus {
         run(|| self.0.explain(call, key)).unwrap_or_else(SourceStatus::Unknown)
     }

@@ -40,6 +40,12 @@ fn tell(moved: &Moved) {
         show::number(moved.other),
         show::number(moved.new)
     ));
+    if !moved.along.is_empty() {
+        show::line(&format!(
+            "with it go jobs whose sources lie in it, each with a next run of its own: {}",
+            moved.along.join(", ")
+        ));
+    }
     if moved.dry_run {
         let anyway = format!("; where it is meant all the same: --anyway {}", moved.same);
         show::line(&match moved.alike {

@@ -35,7 +35,11 @@ pub(crate) fn find(
         Some(job) => job.definition.clone(),
         None => new_definition(reader, request)?,
     };
-    let definition = with_changes(registry, definition, request)?;
+    let mut definition = with_changes(registry, definition, request)?;
+    if stored.is_none() {
+        // Nothing has got anything of it yet.
+        definition.retired.clear();
+    }
     Ok(Wanted { stored, definition, root: request.root.clone() })
 }
 
