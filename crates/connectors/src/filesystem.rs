@@ -449,6 +449,10 @@ impl Repository for Disk {
         self.0.uri(key)
     }
 
+    fn place(&self, key: &str) -> String {
+        file_uri::of_path(&self.0.path(key))
+    }
+
     fn named(&self, text: &str) -> Result<Named, Reason> {
         explain::named(&self.0, text)
     }

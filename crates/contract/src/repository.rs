@@ -123,8 +123,13 @@ pub trait Repository: Send + Sync {
         Vec::new()
     }
 
-    /// Where a person finds it: the URI of its entry in outputs.
+    /// Its address: the URI of its entry in outputs.
     fn uri(&self, key: &str) -> String;
+
+    /// Where a person finds it, as a URI: its address, unless the source has moved since outputs were told of that.
+    fn place(&self, key: &str) -> String {
+        self.uri(key)
+    }
 
     /// What a person means by `text`: the name of a document, its URI, or whatever else names it at the source.
     ///

@@ -96,6 +96,10 @@ impl Repository for Contained {
         self.0.uri(key)
     }
 
+    fn place(&self, key: &str) -> String {
+        self.0.place(key)
+    }
+
     fn named(&self, text: &str) -> Result<Named, Reason> {
         self.0.named(text)
     }

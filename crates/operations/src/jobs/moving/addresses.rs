@@ -159,16 +159,20 @@ pub(crate) fn addresses_of(job: &Job) -> &str {
     job.definition.addresses().unwrap_or(&job.root)
 }
 
-/// An address as outputs know it, as it leads to a document of a moved job.
-pub(crate) fn leading(registry: &Registry, job: &Job, uri: String) -> String {
-    let Some(known) = job.definition.addresses() else { return uri };
+/// Where the source of a moved job is, and what addresses of its documents begin with in place of that, as its connector writes both.
+pub(crate) fn places(registry: &Registry, job: &Job) -> Option<(String, String)> {
     let host = HostContext { own: Vec::new(), threads: 1 };
-    // The address of a source itself, as its connector writes it.
     let begins = |root: &str| {
         let source = (registry.repository(FILES.0)?.open)(&json!({"root": root}), &host);
         source.ok().map(|source| source.uri(""))
     };
-    let (Some(known), Some(root)) = (begins(known), begins(&job.root)) else { return uri };
+    let known = job.definition.addresses()?;
+    Some((begins(&job.root)?, begins(known)?))
+}
+
+/// An address as outputs know it, as it leads to a document of a moved job.
+pub(crate) fn leading(registry: &Registry, job: &Job, uri: String) -> String {
+    let Some((root, known)) = places(registry, job) else { return uri };
     match uri.strip_prefix(known.trim_end_matches('/')) {
         Some(below) if below.is_empty() || below.starts_with(['/', '#']) => {
             format!("{}{below}", root.trim_end_matches('/'))

@@ -9,7 +9,7 @@ use ingather_store::jobs::{self, Job};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::addresses::{leading, leading_path};
+pub(crate) use self::addresses::{leading, leading_path, places};
 use super::definition::wanted::{path_of, refuse_links};
 use super::named;
 use crate::connections::refuse_inside;

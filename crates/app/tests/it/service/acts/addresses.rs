@@ -164,3 +164,28 @@ fn definitions_of_an_earlier_version_that_share_addresses_are_told() {
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].to_string().contains("--exclude '/in'"), "{told:?}");
 }
+
+#[test]
+fn what_was_moved_is_found_and_named_by_where_it_is() {
+    let sandbox = nested(Kept::Sqlite);
+    let (old, new) = (sandbox.root(), sandbox.path().join("new"));
+    std::fs::rename(&old, &new).unwrap();
+    sandbox.run(&["job", "move", "outer", "new", "-q"]).exits(0);
+    for (job, root) in [("outer", "new"), ("inner", "new/in")] {
+        sync(&sandbox, job, root, &[]).exits(0);
+    }
+    for place in [&new, &old] {
+        let at = |name: &str| format!("{}/{name}", place.display());
+        assert_eq!(places(&sandbox, &format!("path:{}", at("in"))).len(), FILES);
+        assert_eq!(places(&sandbox, &format!("path:{}", at("in/b1.txt"))), ["new/in/b1.txt"]);
+        assert_eq!(places(&sandbox, &format!("uri:file://{}", at("a1.txt"))), ["new/a1.txt"]);
+        assert_eq!(places(&sandbox, &format!("uri:file://{}", at("a*"))).len(), FILES);
+        assert_eq!(places(&sandbox, &format!("apple -path:{}", place.display())), [""; 0]);
+        let told = sandbox.run(&["document", "explain", "inner", &at("in/b1.txt"), "--json"]).exits(0).json();
+        assert_eq!(told[0]["uri"], format!("file://{}/in/b1.txt", new.display()));
+        assert_eq!(told[0]["address"], format!("file://{}/in/b1.txt", old.display()));
+        assert_eq!(told[0]["also_in"], json!(["outer"]));
+    }
+    let told = sandbox.run(&["document", "explain", "outer", "a1.txt"]).exits(0).out;
+    assert!(told.contains(&format!("file://{}/a1.txt (so outputs know it", old.display())), "{told}");
+}
