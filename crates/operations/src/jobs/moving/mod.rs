@@ -103,6 +103,10 @@ fn move_job(context: &Context<'_>, caller: &Caller<'_>, request: MoveJob) -> Res
     let reader = context.existing()?;
     let job = named(&reader, &request.job)?;
     let path = path_of(&request.root)?;
+    if !path.is_absolute() {
+        let sentence = format!("the new root of a job is an absolute path, and {} is none", request.root);
+        return Err(Problem::usage(sentence));
+    }
     // First: what else is refused tells of what is there.
     caller.places.refuse_elsewhere(&path)?;
     refuse_inside(context.host.data(), &path)?;

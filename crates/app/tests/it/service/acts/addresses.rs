@@ -3,8 +3,9 @@
 use ingather_store::{Durability, Store, Target, jobs};
 use serde_json::{Value, json};
 
+use super::super::Service;
 use crate::people::ordinary;
-use crate::sandbox::{Answer, Kept, Sandbox};
+use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
 const FILES: usize = 10;
 
@@ -188,4 +189,28 @@ fn what_was_moved_is_found_and_named_by_where_it_is() {
     }
     let told = sandbox.run(&["document", "explain", "outer", "a1.txt"]).exits(0).out;
     assert!(told.contains(&format!("file://{}/a1.txt (so outputs know it", old.display())), "{told}");
+}
+
+#[test]
+fn a_new_root_is_named_from_the_folder_of_whoever_asks() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    let home = sandbox.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    let new = home.join("new");
+    std::fs::rename(sandbox.root(), &new).unwrap();
+    let service = Service::start(&sandbox);
+    let moved = |root: &str| {
+        let socket = format!("unix:{}", sandbox.data().join("ingather.sock").display());
+        let mut command = sandbox.plain(&["job", "move", "root", root, "--server", &socket]);
+        command.current_dir(&home);
+        finish(command, None)
+    };
+    moved("missing").refuses(2, &[home.join("missing").to_str().unwrap()]);
+    let told = moved("./new").exits(0);
+    assert!(told.out.contains(&format!("at {} as they were", new.display())), "{told:?}");
+    assert_eq!(service.answer("GET", "/api/v1/jobs/root")["root"], new.to_str().unwrap());
+    let asked = service.request("POST", "/api/v1/jobs/root/move").body(&json!({"root": "new"}));
+    asked.send(service.address).refuses(400, "wrong_use");
 }
