@@ -145,7 +145,11 @@ impl DeclaredJob {
             ));
         };
         if let Some(stored) = stored.as_ref().filter(|stored| stored.root != root) {
-            let sentence = format!("it is stored for {}, not for {root}; take another name", stored.root);
+            let sentence = format!(
+                "it is stored for {}, not for {root}; where its source is there now, `ingather job move {name} {root}` comes first, else take \
+                 another name",
+                stored.root
+            );
             return Err(wrong(Code::Definition, sentence));
         }
         let before = stored.as_ref().map(|job| &job.definition);

@@ -54,8 +54,8 @@ pub(super) fn of_job(
             "source",
             format!("job {}: its source {} cannot be reached: {error}", job.name, job.root),
             format!(
-                "mount or free it, until then what is known is kept; if it was renamed or is gone for good, \
-                 `ingather job delete {}` removes the job",
+                "mount or free it, until then what is known is kept; if it was renamed or is mounted elsewhere, `ingather job move {0} \
+                 NEW-ROOT` goes on there; if it is gone for good, `ingather job delete {0}` removes the job",
                 job.name
             ),
         ),

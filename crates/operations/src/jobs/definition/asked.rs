@@ -51,7 +51,8 @@ fn find_stored(reader: &Reader, request: &SyncSource) -> Result<Option<Job>> {
             && job.root != root
         {
             return Err(Problem::usage(format!(
-                "job {name} is for {}, not for {root}; choose another --name",
+                "job {name} is for {}, not for {root}; where its source is there now, `ingather job move {name} {root}` comes first, else \
+                 choose another --name",
                 job.root
             )));
         }

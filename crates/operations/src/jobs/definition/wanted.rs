@@ -20,7 +20,7 @@ use ingather_store::{Durability, Reader, Sql, StoreError, deliveries, documents}
 use super::dry_run;
 use crate::connections::{FILES, files, refuse_inside};
 use crate::context::{Context, Places, Writing, journals};
-use crate::jobs::moving::addresses::{Placed, refuse_clashes};
+use crate::jobs::moving::addresses::{Placed, refuse_borrowed, refuse_clashes};
 use crate::jobs::schedule;
 use crate::pipeline::StageSettings;
 use crate::problem::{Code, Problem, Result};
@@ -189,8 +189,10 @@ impl Wanted {
         }
         let stored = reader.map_or(Ok(Vec::new()), |reader| reader.read(jobs::list))?;
         let is_wanted = |job: &Job| all.iter().any(|one| one.definition.name == job.name);
-        let others = stored.iter().filter(|job| !is_wanted(job)).map(Placed::of);
-        refuse_clashes(&context.registry, self.placed(), others.chain(all.iter().map(Wanted::placed)))
+        let others: Vec<Placed<'_>> = stored.iter().filter(|job| !is_wanted(job)).map(Placed::of).collect();
+        refuse_borrowed(self.placed(), &others)?;
+        let all = others.into_iter().chain(all.iter().map(Wanted::placed));
+        refuse_clashes(&context.registry, self.placed(), all)
     }
 
     fn placed(&self) -> Placed<'_> {
@@ -236,7 +238,8 @@ impl Wanted {
         Err(Problem::new(
             Code::Definition,
             format!(
-                "`source.root` of job {} is not its root, {}; leave it out, or define a job for that other source",
+                "`source.root` of job {0} is not its root, {1}; leave it out, define a job for that other source, or, where its own is there \
+                 now, `ingather job move {0}`",
                 self.definition.name, self.root
             ),
         ))

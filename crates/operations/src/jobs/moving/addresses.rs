@@ -142,6 +142,29 @@ pub(crate) fn refuse_clashes<'a>(
     Ok(())
 }
 
+/// Refuses a new job that claims addresses of one that is there already. They are of jobs that were moved, and come with a declaration of those;
+/// whoever wants a second job for such files needs none of them.
+pub(crate) fn refuse_borrowed(one: Placed<'_>, stored: &[Placed<'_>]) -> Result<()> {
+    if !one.is_new || !one.is_moved() {
+        return Ok(());
+    }
+    let addresses = one.addresses()?;
+    for other in stored {
+        let also = other.addresses()?;
+        if addresses.starts_with(&also) || also.starts_with(&addresses) {
+            let sentence = format!(
+                "`addresses` of job {}, {}, are those of documents of {}; leave `addresses` out of its source, or name that job in the same \
+                 declaration",
+                one.name,
+                addresses.display(),
+                other.called()
+            );
+            return Err(Problem::new(Code::Definition, sentence));
+        }
+    }
+    Ok(())
+}
+
 /// A pattern that means this very name.
 fn pattern(name: &Path) -> String {
     let mut pattern = String::new();

@@ -69,9 +69,12 @@ fn a_job_in_another_one_moves_away_only_where_the_other_leaves_its_old_place_out
     sync(&sandbox, "third", "root/in", &[]).refuses(2, &["job third", "job inner (moved to"]);
     let elsewhere = sandbox.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
-    let source = json!({"root": elsewhere, "addresses": sandbox.root()});
-    let claims = json!({"version": 1, "jobs": [{"name": "third", "source": source}]});
-    apply(&claims).refuses(2, &["job third", "same addresses", "leave `addresses` out"]);
+    // Neither a place of another job, nor, under a second name, what was moved.
+    for (root, addresses) in [(&elsewhere, &sandbox.root()), (&new, &old)] {
+        let source = json!({"root": root, "addresses": addresses});
+        let claims = json!({"version": 1, "jobs": [{"name": "third", "source": source}]});
+        apply(&claims).refuses(2, &["job third", "job inner (moved to", "leave `addresses` out"]);
+    }
     // What goes to another output has no address in common with them.
     let to = format!("journal:{}", sandbox.path().join("changes.jsonl").display());
     sync(&sandbox, "third", "root/in", &["--to", &to]).exits(0);
@@ -213,4 +216,21 @@ fn a_new_root_is_named_from_the_folder_of_whoever_asks() {
     assert_eq!(service.answer("GET", "/api/v1/jobs/root")["root"], new.to_str().unwrap());
     let asked = service.request("POST", "/api/v1/jobs/root/move").body(&json!({"root": "new"}));
     asked.send(service.address).refuses(400, "wrong_use");
+}
+
+#[test]
+fn what_a_renamed_root_needs_is_named_wherever_it_is_missed() {
+    let sandbox = nested(Kept::Sqlite);
+    let new = sandbox.path().join("new");
+    std::fs::rename(sandbox.root(), &new).unwrap();
+    let moves = format!("`ingather job move outer {}`", new.display());
+    let doctor = sandbox.run(&["doctor"]).exits(1).out;
+    assert!(doctor.contains("`ingather job move outer NEW-ROOT`"), "{doctor}");
+    let missed = sandbox.run(&["sync", "root", "--name", "outer"]).exits(1).err;
+    assert!(missed.contains("`ingather job move outer NEW-ROOT`"), "{missed}");
+    sync(&sandbox, "outer", "new", &[]).refuses(2, &[&moves]);
+    let declared = json!({"version": 1, "jobs": [{"name": "outer", "source": {"root": new}}]});
+    let file = sandbox.path().join("jobs.json");
+    std::fs::write(&file, declared.to_string()).unwrap();
+    sandbox.run(&["apply", "-f", file.to_str().unwrap()]).refuses(2, &[&moves]);
 }
