@@ -150,8 +150,11 @@ fn move_job(context: &Context<'_>, caller: &Caller<'_>, request: MoveJob) -> Res
     }
     refuse_unlike(&job, &found, &request)?;
     let writing = context.host.write(&format!("move of {}", job.name))?;
+    // To look may have taken long, and jobs may have come that are in the way.
+    let still = together::of(&context.registry, &reader.read(jobs::list)?, &job, &request.root)?;
+    let are_same = still.iter().map(|one| one.job.id).eq(moves.iter().map(|one| one.job.id));
     let engine = context.engine(reader, Some(&writing), &[]);
-    if !engine.relocate(&moves)? {
+    if !are_same || !engine.relocate(&moves)? {
         let sentence = format!("job {} was changed while its new root was looked at; ask again", job.name);
         return Err(Problem::new(Code::Outdated, sentence));
     }

@@ -9,7 +9,7 @@ use ingather_model::job::ADDRESSES;
 use ingather_model::names;
 use ingather_store::jobs::Job;
 
-use super::addresses::{Placed, addresses_of, clash};
+use super::addresses::{Clash, Placed, addresses_of, clash};
 use crate::jobs::definition::wanted::path_of;
 use crate::jobs::refuse_deleting;
 use crate::problem::{Code, Problem, Result};
@@ -30,13 +30,25 @@ pub(super) fn of(registry: &Registry, all: &[Job], job: &Job, root: &str) -> Res
             let Some(clash) = clash(registry, Placed::of(&there), Placed::of(other))? else { continue };
             match root_with(job, root, other)? {
                 Some(root) => moves.push(relocation(other, root)?),
-                None => return Err(clash.refused()),
+                None => return Err(in_the_way(job, other, clash)?),
             }
         }
         at += 1;
     }
     refuse_taken(all, &moves)?;
     Ok(moves)
+}
+
+/// The refusal for a job that stays; the one around it may have moved as well.
+fn in_the_way(job: &Job, other: &Job, clash: Clash) -> Result<Problem> {
+    if !path_of(&job.root)?.starts_with(path_of(&other.root)?) {
+        return Ok(clash.refused());
+    }
+    let (name, advice) = (&other.name, clash.advice);
+    let advice = format!(
+        "where all of job {name} was moved, `ingather job move {name}`, with which this one goes; else {advice}"
+    );
+    Ok(Clash { advice, ..clash }.refused())
 }
 
 /// One source is of one job.
