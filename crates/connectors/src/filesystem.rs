@@ -13,6 +13,7 @@ mod read;
 mod root;
 mod rules;
 mod settings;
+mod single;
 mod trust;
 mod walk;
 mod watch;
@@ -46,6 +47,7 @@ use self::reached::Reached;
 use self::root::{Root, RootPath, Spot, Stop};
 use self::rules::{Left, Rules};
 use self::settings::SourceSettings;
+use self::single::{Single, closed};
 use self::trust::Trust;
 use crate::unix::Owners;
 
@@ -447,8 +449,16 @@ impl Repository for Disk {
         self.0.uri(key)
     }
 
+    fn place(&self, key: &str) -> String {
+        file_uri::of_path(&self.0.path(key))
+    }
+
     fn named(&self, text: &str) -> Result<Named, Reason> {
         explain::named(&self.0, text)
+    }
+
+    fn may_hold(&self, folder: &str) -> bool {
+        self.0.rules.may_hold(folder)
     }
 
     fn explain(&self, call: &CallContext, key: &str) -> SourceStatus {
@@ -470,26 +480,6 @@ impl Repository for Disk {
         let groups: Vec<String> = groups.iter().map(u32::to_string).collect();
         let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         format!("user {user} group {group} groups {}", groups.join(","))
-    }
-}
-
-/// A listing that cannot begin because a folder is closed: nothing is proven, but who may pass counts at once.
-fn closed(containers: Vec<ContainerReport>, fault: Fault) -> Result<Box<dyn Listing>, Fault> {
-    let Fault::Unreadable(reason) = fault else { return Err(fault) };
-    let blind = vec![BlindSpot {
-        scope: Scope::Folder(String::new()),
-        cause: reason.code,
-        message: format!("{}: what is known is kept", reason.message),
-    }];
-    Ok(Box::new(Single(Some(Page { containers, blind, ..Page::default() }))))
-}
-
-/// The only page of a source that is one file, or closed.
-struct Single(Option<Page>);
-
-impl Listing for Single {
-    fn next(&mut self) -> Option<Result<Page, Fault>> {
-        self.0.take().map(Ok)
     }
 }
 

@@ -123,8 +123,13 @@ pub trait Repository: Send + Sync {
         Vec::new()
     }
 
-    /// Where a person finds it: the URI of its entry in outputs.
+    /// Its address: the URI of its entry in outputs.
     fn uri(&self, key: &str) -> String;
+
+    /// Where a person finds it, as a URI: its address, unless the source has moved since outputs were told of that.
+    fn place(&self, key: &str) -> String {
+        self.uri(key)
+    }
 
     /// What a person means by `text`: the name of a document, its URI, or whatever else names it at the source.
     ///
@@ -132,6 +137,12 @@ pub trait Repository: Send + Sync {
     /// The reason why it names nothing that could be a document of this source, such as a path outside its root.
     fn named(&self, text: &str) -> Result<Named, Reason> {
         Ok(Named::of(text.to_owned()))
+    }
+
+    /// Whether there may be documents below a folder, by the settings alone: false where they leave out all of it, whatever is there.
+    fn may_hold(&self, folder: &str) -> bool {
+        let _ = folder;
+        true
     }
 
     /// How a name stands with the source and with the rules of the job now, asked singly because a person wants to

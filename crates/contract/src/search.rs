@@ -31,6 +31,19 @@ pub struct SearchRequest<'a> {
     /// Jobs that a query can name, by handle. What is told of them depends on those alone of which the user may see an
     /// entry.
     pub jobs: &'a [(i64, String)],
+    /// Jobs whose documents are elsewhere than the addresses of their entries say: a query names the place or the address.
+    pub moved: &'a [MovedJob],
+}
+
+/// A job whose source has moved since outputs were told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MovedJob {
+    /// Its handle.
+    pub job: i64,
+    /// URI of its source, where that is now.
+    pub place: String,
+    /// What addresses of its entries begin with in place of that.
+    pub address: String,
 }
 
 impl<'a> SearchRequest<'a> {
@@ -47,6 +60,7 @@ impl<'a> SearchRequest<'a> {
             folds: false,
             zone: Zone::utc(0),
             jobs: &[],
+            moved: &[],
         }
     }
 }

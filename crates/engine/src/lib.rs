@@ -25,7 +25,7 @@ mod visit;
 pub use engine::{Engine, Mode, Options, Report};
 pub use error::{EngineCode, EngineError, Refusal};
 pub use process::erasing::{Erasable, Erasing};
-pub use process::moving::Likeness;
+pub use process::moving::{Likeness, Relocation};
 pub use process::throttles::{Rules, THROTTLE};
 pub use process::watches::{Due, Watches};
 pub use process::{Aborted, Announced, Glance, KeptLease, Met, Process};

@@ -6,6 +6,7 @@ pub(crate) mod condition;
 pub(crate) mod edits;
 pub(crate) mod filter;
 pub(crate) mod like;
+mod moved;
 pub(crate) mod plan;
 mod prose;
 pub(crate) mod ranges;

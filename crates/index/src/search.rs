@@ -185,8 +185,13 @@ impl Searcher {
             folds: request.folds,
         };
         let fault = |error| self.fault(error);
-        let resolver =
-            Resolver { searcher: &searcher, fields: &self.fields, visible: &visible, jobs: request.jobs };
+        let resolver = Resolver {
+            searcher: &searcher,
+            fields: &self.fields,
+            visible: &visible,
+            jobs: request.jobs,
+            moved: request.moved,
+        };
         let node = resolver.resolve(node, &mut notes).map_err(|error| error.fault(&self.directory.path))?;
         let view = View { searcher: &searcher, fields: &self.fields, visible: &visible, page: &page };
         let mut asked =

@@ -182,6 +182,15 @@ impl Rules {
         ignored.then_some(Left::Ignored)
     }
 
+    /// Whether a folder, by its name below the root, is entered, as far as no ignore file speaks of it.
+    pub(super) fn may_hold(&self, folder: &str) -> bool {
+        let Ok(path) = names::unescape(folder) else { return true };
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        // The root itself is always entered.
+        let mut above = ends.chain([path.len()]).filter(|end| *end > 0).map(|end| &path[..end]);
+        !above.any(|folder| self.leaves_out(folder, true, None).is_some())
+    }
+
     /// What follows the name of `path` in a sentence: which pattern, or which line of which ignore file, led to the
     /// verdict `left`.
     pub(super) fn words(&self, left: Left, path: &[u8], folder: bool, ignored: Option<&Ignored>) -> String {
@@ -468,6 +477,13 @@ mod tests {
         );
         let both = rules(&[], &["b", "\\xff"]);
         assert!(both.words(Left::Excluded, b"\xff", false, None).contains("`\\xff`"));
+    }
+
+    #[test]
+    fn a_folder_that_no_document_can_be_in_is_told_by_its_name() {
+        let of = |exclude: &[&str], folder| rules(&["*.md"], exclude).may_hold(folder);
+        assert!(!of(&["/a/in"], "a/in") && !of(&["in/"], "a/in/b") && !of(&["a"], "a/in"));
+        assert!(of(&["/in"], "a/in") && of(&["a/in/*.md"], "a/in") && of(&[], "") && of(&["**"], ""));
     }
 
     #[test]

@@ -7,8 +7,9 @@ use ingather_model::access::Acl;
 use ingather_model::document::{EXTRACTION, INSIDE, component_uri};
 use ingather_model::fault::Reason;
 use ingather_model::ids::AclId;
-use ingather_model::lifecycle::outcome::FaultCode;
+use ingather_model::lifecycle::outcome::{DeliveryOutcome, FaultCode};
 use ingather_model::limits;
+use ingather_store::deliveries::Owner;
 use ingather_store::explain::{self, Facts};
 use ingather_store::jobs::{self, Job};
 use ingather_store::runs::{self, KnownBlindSpot};
@@ -31,6 +32,8 @@ pub struct Explanation {
     pub document: String,
     /// Where a person finds it.
     pub uri: String,
+    /// The address by which outputs know it, where that is another one.
+    pub address: Option<String>,
     /// Stable word, and the sentence that names the cause.
     pub cause: Reason,
     /// How it stands at the source now, in a sentence.
@@ -99,7 +102,6 @@ impl Engine {
             (SourceStatus::Absent(_), Some(row)) => self.new_name(job, &repository, row)?,
             _ => None,
         };
-        let moved_to = moved_to.as_deref();
         let case = Case {
             name: &item_name.shown(),
             job,
@@ -108,7 +110,7 @@ impl Engine {
             status: &status,
             stage_acl: stage_acl.as_ref(),
             version,
-            moved_to,
+            moved_to: moved_to.as_deref(),
         };
         let mut cause = cause::decisive(&case, row.as_ref());
         // What has no version that counts has its reasons all the same.
@@ -118,12 +120,13 @@ impl Engine {
         let (waits_for, due, next) = cause::next(&case, row.as_ref());
         let outputs = self.holders(job, repository.as_ref(), &item_name, (&status, row.as_ref()))?;
         let told = Explanation {
-            uri: item_name.uri(repository.uri(name)),
+            uri: item_name.uri(repository.place(name)),
+            address: address(repository.as_ref(), name).map(|address| item_name.uri(address)),
             cause,
             source: cause::source(&status),
             outputs,
             same_name: self.same_name(job, repository.as_ref(), &item_name)?,
-            also_in: self.also_in(job, &repository.uri(name))?,
+            also_in: self.also_in(job, &repository.place(name))?,
             known: row.map(|row| row.facts),
             waits_for,
             due,
@@ -235,7 +238,8 @@ impl Engine {
         let pipeline = Pipeline::open(&job.definition, &self.registry)?;
         let course = self.send(source, &pipeline, &job.definition.stages, &named.key, Some(part));
         let told = self.explain(job, &named.key)?;
-        let uri = component_uri(&source.uri(&named.key), part);
+        let uri = component_uri(&source.place(&named.key), part);
+        let address = address(source, &named.key).map(|address| component_uri(&address, part));
         Ok(Explanation {
             document: format!("{}{INSIDE}{part}", named.key),
             cause: parts::cause(&job.name, &named.key, part, course, &told.cause),
@@ -244,6 +248,7 @@ impl Engine {
             same_name: None,
             also_in: self.also_in(job, &uri)?,
             uri,
+            address,
             ..told
         })
     }
@@ -256,13 +261,14 @@ impl Engine {
         let other = self
             .inside(job, source, &item_name.named.key)?
             .filter(|other| other.shown() == item_name.named.key);
-        Ok(other.map(|other| other.uri(source.uri(&other.named.key))))
+        Ok(other.map(|other| other.uri(source.place(&other.named.key))))
     }
 
     fn foreign(&self, job: &Job, text: &str, reason: Reason) -> Result<Explanation> {
         Ok(Explanation {
             document: text.to_owned(),
             uri: String::new(),
+            address: None,
             source: reason.message.clone(),
             cause: reason,
             known: None,
@@ -284,12 +290,22 @@ impl Engine {
             let Some((_, known)) = found.into_iter().next() else { return Ok(None) };
             let id = known.id.0;
             let Some(facts) = explain::facts(sql, id)? else { return Ok(None) };
-            let sent = explain::sent(sql, id, component.as_ref().map_or(0, |(id, _)| *id))?;
+            let mut sent = explain::sent(sql, id, component.as_ref().map_or(0, |(id, _)| *id))?;
             let inside = if component.is_some() { 0 } else { deliveries::component_count(sql, id)? };
             let mut held_for = Vec::new();
-            for one in &sent {
+            for one in &mut sent {
                 let owners = deliveries::owners(sql, one.output, one.address_parent, one.address)?;
                 let other = owners.iter().find(|owner| owner.document != id && owner.holds_its_own());
+                // What another one sent over it may be what it would send itself, by now.
+                let is_equal = |other: &Owner| {
+                    (other.state.intended, other.state.intended_acl)
+                        == (one.state.intended, one.state.intended_acl)
+                };
+                if one.outcome == Some(DeliveryOutcome::Superseded)
+                    && let Some(other) = other.filter(|other| is_equal(other))
+                {
+                    (one.outcome, one.state) = (Some(DeliveryOutcome::Shared), other.state);
+                }
                 held_for.push(match other {
                     Some(owner) => jobs::get(sql, owner.job)?.map(|job| job.name),
                     None => None,
@@ -359,4 +375,9 @@ impl Engine {
         }
         Ok(names)
     }
+}
+
+/// The address of a document, where that is not its place.
+fn address(source: &dyn Repository, key: &str) -> Option<String> {
+    Some(source.uri(key)).filter(|address| *address != source.place(key))
 }

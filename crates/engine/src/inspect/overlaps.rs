@@ -17,7 +17,8 @@ pub struct Overlap {
     pub documents: u64,
 }
 
-/// The overlaps of a job with others, in either direction. Only jobs whose sources lie in each other can have some.
+/// The overlaps of a job with others, in either direction. Only jobs whose addresses begin the same can have some: where one of them was moved,
+/// that is not where its source is.
 ///
 /// # Errors
 /// What the store says.
@@ -25,7 +26,7 @@ pub fn of_job(sql: &mut Sql<'_>, job: &Job) -> Result<Vec<Overlap>, StoreError> 
     let mut found = Vec::new();
     for other in jobs::list(sql)? {
         let near = other.repository == job.repository
-            && (below(&job.root, &other.root) || below(&other.root, &job.root));
+            && (below(addresses(job), addresses(&other)) || below(addresses(&other), addresses(job)));
         if other.id == job.id || !near {
             continue;
         }
@@ -41,6 +42,10 @@ pub fn of_job(sql: &mut Sql<'_>, job: &Job) -> Result<Vec<Overlap>, StoreError> 
         }
     }
     Ok(found)
+}
+
+fn addresses(job: &Job) -> &str {
+    job.definition.addresses().unwrap_or(&job.root)
 }
 
 fn below(root: &str, above: &str) -> bool {

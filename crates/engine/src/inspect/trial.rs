@@ -136,7 +136,7 @@ impl Engine {
             Some(target) => target,
             None => Target::whole(repository.named(text).map_err(refused)?),
         };
-        let uri = repository.uri(&named.key);
+        let uri = repository.place(&named.key);
         let sent = self.send(repository.as_ref(), &pipeline, stages, &named.key, part.as_deref());
         let sent = sent.map_err(|fault| match fault {
             Fault::Gone => EngineError::refused(Refusal::NoSuchDocument, format!(

@@ -14,6 +14,7 @@ use ingather_store::containers::{self, PendingAcl};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, StoreError, documents};
 
+use crate::delivery::writer::Writer;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 
@@ -38,6 +39,24 @@ impl Likeness {
     pub fn is_enough(&self) -> bool {
         let of = if self.is_whole { self.documents } else { self.same + self.other + self.new };
         self.same * 10 >= of * 9
+    }
+}
+
+/// A job that gets another root, and the definition that goes with it.
+#[derive(Clone, Debug)]
+pub struct Relocation {
+    /// The job as it is stored.
+    pub job: Job,
+    /// Where its source is now.
+    pub root: String,
+    /// Its definition with that root.
+    pub definition: Definition,
+}
+
+impl Relocation {
+    /// The job as it will be stored.
+    pub fn there(&self) -> Job {
+        Job { root: self.root.clone(), definition: self.definition.clone(), ..self.job.clone() }
     }
 }
 
@@ -89,14 +108,38 @@ impl Engine {
         Ok(likeness)
     }
 
-    /// Gives a job its new root and definition. Its documents are shown to nobody from here on, until a run has looked at them and at all
-    /// folders above them; false where somebody has changed the job since it was looked at.
+    /// Gives jobs their new roots and definitions, all of them or none. Their documents are shown to nobody from here on, until a run of each
+    /// has looked at them and at all folders above them; false where somebody has changed one of the jobs since it was looked at.
     ///
     /// # Errors
-    /// `Running` while the job is worked on; `ReadOnly`; what the store says.
-    pub fn relocate(&self, job: &Job, root: &str, definition: &Definition) -> Result<bool> {
+    /// `Running` while one of them is worked on; `ReadOnly`; what the store says.
+    pub fn relocate(&self, moves: &[Relocation]) -> Result<bool> {
         let writer = self.writing()?;
-        let work = self.process.begin(job, "move", Some(&writer), &self.cancel)?;
+        let begun =
+            |moving: &Relocation| self.process.begin(&moving.job, "move", Some(&writer), &self.cancel);
+        let works = moves.iter().map(begun).collect::<Result<Vec<_>>>()?;
+        for moving in moves {
+            self.close(&writer, &moving.job)?;
+        }
+        // Behind it: should this process die in between, all of it is hidden until the next run.
+        let moved = writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            for Relocation { job, .. } in moves {
+                if jobs::get(sql, job.id)?.is_none_or(|stored| stored.revision != job.revision) {
+                    return Ok(false);
+                }
+            }
+            for Relocation { job, root, definition } in moves {
+                jobs::relocate(sql, job, root, definition)?;
+            }
+            Ok(true)
+        })?;
+        works.iter().try_for_each(|work| work.check())?;
+        Ok(moved)
+    }
+
+    /// Shows the documents of a job to nobody, until a run has looked at them.
+    fn close(&self, writer: &Writer, job: &Job) -> Result<()> {
         let used = self.process.containers.get(&self.reader, job.repository, job.id)?;
         let shared = used.shared();
         // The folder of the root has all documents below it; those of a source that is one file are in the folder that holds it.
@@ -121,14 +164,6 @@ impl Engine {
             acls.lose();
         }
         drop((tree, acls));
-        written?;
-        // Behind it: should this process die in between, all of it is hidden until the next run.
-        let moved = writer.store.write(Durability::Synced, |sql| {
-            writer.lease.fence(sql)?;
-            jobs::relocate(sql, job, root, definition)
-        })?;
-        drop(used);
-        work.check()?;
-        Ok(moved)
+        Ok(written?)
     }
 }

@@ -96,8 +96,16 @@ impl Repository for Contained {
         self.0.uri(key)
     }
 
+    fn place(&self, key: &str) -> String {
+        self.0.place(key)
+    }
+
     fn named(&self, text: &str) -> Result<Named, Reason> {
         self.0.named(text)
+    }
+
+    fn may_hold(&self, folder: &str) -> bool {
+        self.0.may_hold(folder)
     }
 
     fn explain(&self, call: &CallContext, key: &str) -> SourceStatus {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ingather_contract::search::MovedJob;
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 use tantivy::postings::TermInfo;
@@ -14,6 +15,7 @@ use tantivy::{InvertedIndexReader, Searcher, Term};
 use crate::query::bits::Bits;
 use crate::query::build::{Builder, word_fields};
 use crate::query::like::{Like, Pattern};
+use crate::query::moved;
 use crate::query::unanswered::Unanswered;
 use crate::query::visible::Visible;
 use crate::query::{Node, TextField, nearest};
@@ -25,6 +27,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) fields: &'a Fields,
     pub(crate) visible: &'a Visible,
     pub(crate) jobs: &'a [(i64, String)],
+    pub(crate) moved: &'a [MovedJob],
 }
 
 impl Resolver<'_> {
@@ -56,6 +59,9 @@ impl Resolver<'_> {
                 Node::OneOf { field, written: like.written(), terms, bare }
             }
             Node::JobName { name, prefix } => Node::Jobs(self.jobs(&name, prefix, notes)?),
+            Node::Text { field: field @ (TextField::Path | TextField::Uri), text, prefix, bare } => {
+                moved::also(self.moved, field, text, prefix, bare)
+            }
             other => other,
         })
     }

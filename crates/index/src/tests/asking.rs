@@ -1,6 +1,7 @@
 //! What words and names of a query stand for.
 
 use ingather_contract::access_filter::AccessFilter;
+use ingather_contract::search::MovedJob;
 use ingather_model::document::Record;
 
 use super::*;
@@ -298,4 +299,41 @@ fn any_value_of_a_field_and_words_with_signs_are_found() {
     assert_eq!(seen("body:c"), "a b");
     let found = results(data.path(), &request("C++", only(&[1], &[1])));
     assert_eq!(found.hits[0].snippet.marked("[", "]"), "[C++] and Rust");
+}
+
+#[test]
+fn what_was_moved_is_found_by_where_it_is_and_by_its_address() {
+    let entry = |id: &str, job: i64| Change { job, ..put(id, 1, "word") };
+    let (data, _index) = filled(&[
+        entry("file:///old/in/a%20b.txt", 1),
+        entry("file:///old/c.zip", 1),
+        entry("file:///old/c.zip#inner.txt", 1),
+        entry("file:///new/other", 2),
+        entry("file:///old/kept", 3),
+    ]);
+    let moved = [MovedJob { job: 1, place: "file:///new/".to_owned(), address: "file:///old/".to_owned() }];
+    let ask = |query: &str| {
+        let found =
+            results(data.path(), &SearchRequest { moved: &moved, ..request(query, AccessFilter::All) });
+        let mut uris: Vec<String> =
+            found.hits.iter().map(|hit| hit.uri.trim_start_matches("file://").to_owned()).collect();
+        uris.sort();
+        uris.dedup();
+        uris.join(" ")
+    };
+    let all = "/new/other /old/c.zip /old/in/a%20b.txt";
+    assert_eq!(ask("path:/new"), all);
+    assert_eq!(ask("path:/new/"), all);
+    assert_eq!(ask("path:/ne*"), all);
+    assert_eq!(ask("path:\"/new/in/a b.txt\""), "/old/in/a%20b.txt");
+    assert_eq!(ask("path:/new/in*"), "/old/in/a%20b.txt");
+    assert_eq!(ask("path:/new/c.zip"), "/old/c.zip");
+    assert_eq!(ask("path:/newer"), "");
+    assert_eq!(ask("uri:file:///new/c.zip"), "/old/c.zip");
+    assert_eq!(ask("uri:file:///new/in*"), "/old/in/a%20b.txt");
+    assert_eq!(ask("uri:file:///ne*"), all);
+    // Another job has no part in that, and what a query leaves out it leaves out by where it is.
+    assert_eq!(ask("path:/new/kept"), "");
+    assert_eq!(ask("word -path:/new"), "/old/kept");
+    assert_eq!(ask("path:/old/in"), "/old/in/a%20b.txt");
 }

@@ -21,6 +21,9 @@ use notify::Notify;
 pub use run_kind::RunKind;
 use schedule::Schedule;
 
+/// The setting of a source that says what addresses of its documents begin with in outputs, where that is not its root.
+pub const ADDRESSES: &str = "addresses";
+
 /// The definition of a job, as stored, exported and compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
@@ -223,6 +226,11 @@ impl Tree {
 }
 
 impl Definition {
+    /// What addresses of its documents begin with in place of the root, since the job was moved; none where it was not.
+    pub fn addresses(&self) -> Option<&str> {
+        self.source.get(ADDRESSES).and_then(serde_json::Value::as_str)
+    }
+
     /// What comes after what.
     ///
     /// # Errors

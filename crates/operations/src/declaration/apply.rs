@@ -141,7 +141,7 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
     let mut jobs: Vec<JobChange> = wanted.iter().map(|one| change(context, one)).collect();
     for one in &wanted {
         one.check_outputs(context)
-            .and_then(|()| one.check_all(context, caller.places, reader.as_ref(), terms))
+            .and_then(|()| one.check_all(context, caller.places, reader.as_ref(), (terms, &wanted)))
             .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;
     }
     let counted = request.dry_run || request.plan.is_some();

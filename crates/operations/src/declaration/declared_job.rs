@@ -7,7 +7,7 @@ use ingather_contract::secrets;
 use ingather_model::guard::Guard;
 use ingather_model::job::history::{History, HistoryOf};
 use ingather_model::job::notify::Notify;
-use ingather_model::job::{ContentBy, Definition, Keep, Priority, Route, Stage};
+use ingather_model::job::{ADDRESSES, ContentBy, Definition, Keep, Priority, Route, Stage};
 use ingather_store::jobs::Job;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::connections::FILES;
 use crate::jobs::definition::asked::{notifies, plain, retire};
 use crate::jobs::definition::wanted::Wanted;
 use crate::jobs::sync::ContentByWord;
-use crate::jobs::{HistoryWord, KeepWord, moving, schedule};
+use crate::jobs::{HistoryWord, KeepWord, schedule};
 use crate::operation::schema;
 use crate::pipeline::{self, GivenOutput, RoutedOutput, StageSettings};
 use crate::problem::{Code, Problem, Result};
@@ -145,7 +145,11 @@ impl DeclaredJob {
             ));
         };
         if let Some(stored) = stored.as_ref().filter(|stored| stored.root != root) {
-            let sentence = format!("it is stored for {}, not for {root}; take another name", stored.root);
+            let sentence = format!(
+                "it is stored for {}, not for {root}; where its source is there now, `ingather job move {name} {root}` comes first, else take \
+                 another name",
+                stored.root
+            );
             return Err(wrong(Code::Definition, sentence));
         }
         let before = stored.as_ref().map(|job| &job.definition);
@@ -176,9 +180,9 @@ impl DeclaredJob {
             definition.retired.clone_from(&before.retired);
             retire(&mut definition, before.outputs.clone());
             // Where outputs know its documents is no setting that somebody chooses.
-            let known = before.source.get(moving::ADDRESSES).cloned();
+            let known = before.source.get(ADDRESSES).cloned();
             if let (Some(known), Some(source)) = (known, definition.source.as_object_mut()) {
-                let given = source.entry(moving::ADDRESSES).or_insert(Value::Null);
+                let given = source.entry(ADDRESSES).or_insert(Value::Null);
                 if given.is_null() {
                     *given = known;
                 }

@@ -16,7 +16,7 @@ use crate::pipeline::way_to;
 use crate::problem::{Code, Result};
 
 const EXPLAINED: &str = r#"{"job": "share", "document": "notes/a.txt", "uri": "file:///srv/share/notes/a.txt",
-    "code": "failed", "cause": "it could not be read", "source": "it is there", "known": {"changed_run": 7, "work": "retry",
+    "address": "file:///mnt/old/notes/a.txt", "code": "failed", "cause": "it could not be read", "source": "it is there", "known": {"changed_run": 7, "work": "retry",
     "trouble": {"kind": "retrying", "code": "busy", "message": "it is in use", "attempts": 2, "attempts_max": 5,
     "first_at": 1767225600000}}, "outputs": [{"output": "index", "state": "held", "says": "holds it as it was",
     "way": "source → text → index", "sent_at": 1767225600000, "confirmed_at": null}], "same_name": null,
@@ -72,6 +72,9 @@ pub struct Explained {
     pub document: String,
     /// Where a person finds it.
     pub uri: String,
+    /// The address by which outputs know it, where its job was moved since they were told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
     /// Stable word for the cause.
     pub code: String,
     /// The cause as a sentence.
@@ -181,6 +184,7 @@ fn explained(job: String, definition: &Definition, told: Explanation, file: Opti
         job,
         document: told.document,
         uri: told.uri,
+        address: told.address,
         code: told.cause.code,
         cause: told.cause.message,
         source: told.source,

@@ -181,7 +181,7 @@ fn define(context: &Context<'_>, caller: &Caller<'_>, request: DefineJob) -> Res
         return Err(differs(&wanted, &changes));
     }
     let terms = Terms { guard_off: request.guard_off, whole_machine: request.whole_machine };
-    wanted.check_all(context, caller.places, reader.as_ref(), terms)?;
+    wanted.check_all(context, caller.places, reader.as_ref(), (terms, &[]))?;
     let _claim = claim(context, &wanted)?;
     let writing = context.host.write(&format!("definition of a job for {}", wanted.root))?;
     wanted.prepare(context, &writing, terms, None)?;

@@ -250,6 +250,7 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
         opened::open(context, &reader, identity(context, caller, &request)?.as_ref())?;
     let names = reader.read(jobs::names)?;
     let names: Vec<(i64, String)> = names.into_iter().map(|(job, name)| (job.0, name)).collect();
+    let moved = moved(context, &reader, &request.query)?;
     let found = index.search(&contract::SearchRequest {
         query: &request.query,
         access_filter: Arc::new(access_filter),
@@ -261,6 +262,7 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
         folds: request.folds,
         zone: zone(context.now()),
         jobs: &names,
+        moved: &moved,
     })?;
     let found = leading(context, &reader, found)?;
     let mut answer = answer(&request, &names, found);
@@ -311,6 +313,20 @@ fn unfinished(context: &Context<'_>, reader: &Reader) -> Result<Vec<String>> {
         )
     });
     Ok(told.collect())
+}
+
+/// Jobs that were moved, for queries that name places.
+fn moved(context: &Context<'_>, reader: &Reader, query: &str) -> Result<Vec<contract::MovedJob>> {
+    let query = query.to_ascii_lowercase();
+    if !query.contains("path:") && !query.contains("uri:") {
+        return Ok(Vec::new());
+    }
+    let jobs = reader.read(jobs::list)?;
+    let moved = |job: &Job| {
+        let (place, address) = moving::places(&context.registry, job)?;
+        Some(contract::MovedJob { job: job.id.0, place, address })
+    };
+    Ok(jobs.iter().filter_map(moved).collect())
 }
 
 /// Outputs know documents of a moved job by the addresses that they were told first; people find them where they are.

@@ -10,7 +10,7 @@ use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
 use ingather_model::limits;
 use ingather_model::run_counts::{RunCounts, counted};
 use ingather_store::Reader;
-use ingather_store::jobs::Job;
+use ingather_store::jobs::{self, Job};
 use ingather_store::queue;
 use ingather_store::runs::notices::{self, NoticeState, StoredNotice};
 use ingather_store::runs::{self, Run};
@@ -18,6 +18,7 @@ use ingather_store::runs::{self, Run};
 use super::Look;
 use crate::context::Context;
 use crate::in_words::{are, time};
+use crate::jobs::moving::addresses::{Placed, clash};
 use crate::jobs::resends_in_words;
 use crate::jobs::status::missing_names;
 use crate::jobs::sync::overlap_in_words;
@@ -53,8 +54,8 @@ pub(super) fn of_job(
             "source",
             format!("job {}: its source {} cannot be reached: {error}", job.name, job.root),
             format!(
-                "mount or free it, until then what is known is kept; if it was renamed or is gone for good, \
-                 `ingather job delete {}` removes the job",
+                "mount or free it, until then what is known is kept; if it was renamed or is mounted elsewhere, `ingather job move {0} \
+                 NEW-ROOT` goes on there; if it is gone for good, `ingather job delete {0}` removes the job",
                 job.name
             ),
         ),
@@ -71,6 +72,7 @@ pub(super) fn of_job(
         looks.push(Look::noted("content_by", format!("job {}: {what}", job.name), advice));
     }
     looks.extend(of_runs(context, &engine.reader, job, holder)?);
+    looks.extend(clashes(context, &engine.reader, job)?);
     for found in engine.reader.read(|sql| overlaps::of_job(sql, job))? {
         // Told once, with the job that is overwritten.
         if found.job == job.name {
@@ -79,6 +81,25 @@ pub(super) fn of_job(
                 overlap_in_words(&found),
                 format!("`ingather job delete {}` is one way", found.job),
             ));
+        }
+    }
+    Ok(looks)
+}
+
+/// Jobs that give other files the addresses of this one, which was moved: no definition leads there, but one of an earlier version may.
+fn clashes(context: &Context<'_>, reader: &Reader, job: &Job) -> Result<Vec<Look>> {
+    if job.definition.addresses().is_none() {
+        return Ok(Vec::new());
+    }
+    let mut looks = Vec::new();
+    for other in reader.read(jobs::list)? {
+        // Told once, where both were moved.
+        let is_told = other.definition.addresses().is_some() && other.name < job.name;
+        if other.id == job.id || is_told {
+            continue;
+        }
+        if let Some(clash) = clash(&context.registry, Placed::of(job), Placed::of(&other))? {
+            looks.push(Look::bad("addresses", clash.says, clash.advice));
         }
     }
     Ok(looks)

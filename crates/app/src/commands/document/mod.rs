@@ -81,6 +81,9 @@ fn tell_explanation(told: &Explained) {
     let line = |name: &str, text: &str| show::line(&format!("  {name:<10} {text}"));
     show::line(&told.cause);
     line("document", if told.uri.is_empty() { &told.document } else { &told.uri });
+    if let Some(address) = &told.address {
+        line("address", &format!("{address} (so outputs know it, since before its job was moved)"));
+    }
     line("job", &told.job);
     line("source", &told.source);
     // What was found by its name is not looked for under another one.

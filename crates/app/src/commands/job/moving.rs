@@ -18,8 +18,9 @@ pub(super) fn run(
     dry_run: bool,
     anyway: Option<u64>,
 ) -> Result<u8> {
-    // A service has another current folder, and perhaps another machine.
-    let root = if program.global.server.is_some() { root.to_owned() } else { source::canonical(root)? };
+    // A service has another current folder, which says nothing, and perhaps another machine, whose links nobody follows here.
+    let is_said = program.global.server.is_some() && root.is_absolute();
+    let root = if is_said { root.to_owned() } else { source::canonical(root)? };
     let root = names::escape(root.as_os_str().as_bytes()).into_owned();
     let moved = jobs::MOVE.call(&program.context(), &caller(), MoveJob { job, root, anyway, dry_run })?;
     if program.global.json {
@@ -40,6 +41,12 @@ fn tell(moved: &Moved) {
         show::number(moved.other),
         show::number(moved.new)
     ));
+    if !moved.along.is_empty() {
+        show::line(&format!(
+            "with it go jobs whose sources lie in it, each with a next run of its own: {}",
+            moved.along.join(", ")
+        ));
+    }
     if moved.dry_run {
         let anyway = format!("; where it is meant all the same: --anyway {}", moved.same);
         show::line(&match moved.alike {

@@ -35,8 +35,8 @@ pub(super) fn tell(global: &Global, synced: &Synced) {
         show::stderr(&match (spot.cause.as_str(), spot.is_root) {
             ("absent", true) => {
                 format!(
-                    "{} is missing; nothing was removed from {}: mount it, or, if it was renamed or is gone for good, \
-                     `ingather job delete {name}`",
+                    "{} is missing; nothing was removed from {}: mount it, or, if it was renamed or is mounted elsewhere, \
+                     `ingather job move {name} NEW-ROOT`; if it is gone for good, `ingather job delete {name}`",
                     synced.root,
                     synced.outputs.join(", ")
                 )

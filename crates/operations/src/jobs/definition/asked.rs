@@ -35,7 +35,11 @@ pub(crate) fn find(
         Some(job) => job.definition.clone(),
         None => new_definition(reader, request)?,
     };
-    let definition = with_changes(registry, definition, request)?;
+    let mut definition = with_changes(registry, definition, request)?;
+    if stored.is_none() {
+        // Nothing has got anything of it yet.
+        definition.retired.clear();
+    }
     Ok(Wanted { stored, definition, root: request.root.clone() })
 }
 
@@ -47,7 +51,8 @@ fn find_stored(reader: &Reader, request: &SyncSource) -> Result<Option<Job>> {
             && job.root != root
         {
             return Err(Problem::usage(format!(
-                "job {name} is for {}, not for {root}; choose another --name",
+                "job {name} is for {}, not for {root}; where its source is there now, `ingather job move {name} {root}` comes first, else \
+                 choose another --name",
                 job.root
             )));
         }

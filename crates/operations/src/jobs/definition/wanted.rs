@@ -10,7 +10,7 @@ use ingather_engine::jobs::check_pipeline;
 use ingather_engine::{Mode, Options, Report, outputs};
 use ingather_model::fault::Fault;
 use ingather_model::job::notify::Notify;
-use ingather_model::job::{Definition, RunKind, Stage};
+use ingather_model::job::{ADDRESSES, Definition, RunKind, Stage};
 use ingather_model::names;
 use ingather_model::run_counts::{RunCounts, counted, number};
 use ingather_store::connections::{self, Role};
@@ -20,7 +20,8 @@ use ingather_store::{Durability, Reader, Sql, StoreError, deliveries, documents}
 use super::dry_run;
 use crate::connections::{FILES, files, refuse_inside};
 use crate::context::{Context, Places, Writing, journals};
-use crate::jobs::{moving, schedule};
+use crate::jobs::moving::addresses::{Placed, refuse_borrowed, refuse_clashes};
+use crate::jobs::schedule;
 use crate::pipeline::StageSettings;
 use crate::problem::{Code, Problem, Result};
 
@@ -145,13 +146,14 @@ pub(crate) fn refuse_of_the_machine(
 }
 
 impl Wanted {
-    /// Refuses what cannot be stored, before anything is made; [`Wanted::check_outputs`] comes first.
+    /// Refuses what cannot be stored, before anything is made; [`Wanted::check_outputs`] comes first. `all` are the jobs that are stored
+    /// together.
     pub(crate) fn check_all(
         &self,
         context: &Context<'_>,
         places: Places<'_>,
         reader: Option<&Reader>,
-        terms: Terms,
+        (terms, all): (Terms, &[Wanted]),
     ) -> Result<()> {
         self.refuse_another_root()?;
         let root = path_of(&self.root)?;
@@ -164,11 +166,9 @@ impl Wanted {
             refuse_name(&self.definition.name)?;
             refuse_machine(&root, terms.whole_machine)?;
             refuse_links(&root)?;
-            if let Some(reader) = reader {
-                moving::refuse_known_addresses(&reader.read(jobs::list)?, &root)?;
-            }
         }
         self.refuse_other_addresses(places)?;
+        self.refuse_clashing_addresses(context, reader, all)?;
         let known = self.stored.as_ref().map(|job| journals(&job.definition)).unwrap_or_default();
         for file in journals(&self.definition).iter().filter(|file| !known.contains(file)) {
             places.refuse_elsewhere(Path::new(file))?;
@@ -177,10 +177,37 @@ impl Wanted {
         reader.map_or(Ok(()), |reader| self.refuse_leaving(reader, terms.guard_off))
     }
 
+    /// Refuses addresses by which an output would know other files, as far as something changes that they depend on.
+    fn refuse_clashing_addresses(
+        &self,
+        context: &Context<'_>,
+        reader: Option<&Reader>,
+        all: &[Wanted],
+    ) -> Result<()> {
+        if !self.changes() || self.changes_beside_runs_alone() {
+            return Ok(());
+        }
+        let stored = reader.map_or(Ok(Vec::new()), |reader| reader.read(jobs::list))?;
+        let is_wanted = |job: &Job| all.iter().any(|one| one.definition.name == job.name);
+        let others: Vec<Placed<'_>> = stored.iter().filter(|job| !is_wanted(job)).map(Placed::of).collect();
+        refuse_borrowed(self.placed(), &others)?;
+        let all = others.into_iter().chain(all.iter().map(Wanted::placed));
+        refuse_clashes(&context.registry, self.placed(), all)
+    }
+
+    fn placed(&self) -> Placed<'_> {
+        Placed {
+            name: &self.definition.name,
+            root: &self.root,
+            definition: &self.definition,
+            is_new: self.stored.is_none(),
+        }
+    }
+
     /// What addresses begin with changes with the root of a job, by its move alone; else outputs would hold entries that nobody takes out.
     fn refuse_other_addresses(&self, places: Places<'_>) -> Result<()> {
         let said = |definition: &Definition| {
-            definition.source.get(moving::ADDRESSES).filter(|said| !said.is_null()).cloned()
+            definition.source.get(ADDRESSES).filter(|said| !said.is_null()).cloned()
         };
         let wanted = said(&self.definition);
         match &self.stored {
@@ -188,8 +215,7 @@ impl Wanted {
             Some(stored) => {
                 let sentence = format!(
                     "`source.{}` of job {} changes by `ingather job move` alone; leave it as it is",
-                    moving::ADDRESSES,
-                    stored.name
+                    ADDRESSES, stored.name
                 );
                 Err(Problem::new(Code::Definition, sentence))
             }
@@ -212,7 +238,8 @@ impl Wanted {
         Err(Problem::new(
             Code::Definition,
             format!(
-                "`source.root` of job {} is not its root, {}; leave it out, or define a job for that other source",
+                "`source.root` of job {0} is not its root, {1}; leave it out, define a job for that other source, or, where its own is there \
+                 now, `ingather job move {0}`",
                 self.definition.name, self.root
             ),
         ))

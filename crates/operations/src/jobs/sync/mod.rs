@@ -397,7 +397,7 @@ pub(super) fn run_job(
         return Err(differs(&wanted, &changes));
     }
     let terms = Terms { guard_off: request.guard_off, whole_machine: request.whole_machine };
-    wanted.check_all(context, places, reader.as_ref(), terms)?;
+    wanted.check_all(context, places, reader.as_ref(), (terms, &[]))?;
     if request.dry_run {
         let (job, report) = dry_run::count_only(context, reader, &wanted, terms, options(&request))?;
         return Ok(Synced::of(&job, report));

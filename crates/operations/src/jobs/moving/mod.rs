@@ -1,27 +1,25 @@
 //! The source of a job is elsewhere now: renamed, or mounted in another place. Nothing is read or sent again for that (decision 0032).
 
-use std::path::Path;
+pub(crate) mod addresses;
+mod together;
 
-use ingather_contract::registry::Registry;
-use ingather_contract::repository::HostContext;
-use ingather_engine::Likeness;
+use ingather_engine::{Likeness, Relocation};
+use ingather_store::Reader;
 use ingather_store::jobs::{self, Job};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
+pub(crate) use self::addresses::{leading, leading_path, places};
 use super::definition::wanted::{path_of, refuse_links};
-use super::{named, refuse_deleting};
-use crate::connections::{FILES, refuse_inside};
+use super::named;
+use crate::connections::refuse_inside;
 use crate::context::{Caller, Context, journals};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 
-/// The setting of a source that says where its addresses begin.
-pub(crate) const ADDRESSES: &str = "addresses";
-
 const MOVED: &str = r#"{"job": "share", "from": "/mnt/old", "root": "/mnt/new", "addresses": "/mnt/old", "documents": 1200,
-    "same": 1190, "other": 6, "missing": 4, "new": 2, "whole": true, "alike": true, "dry_run": false}"#;
+    "same": 1190, "other": 6, "missing": 4, "new": 2, "whole": true, "alike": true, "along": ["plans"],
+    "dry_run": false}"#;
 
 /// Gives a job another root.
 pub static MOVE: Answering<MoveJob, Moved> = Answering {
@@ -94,6 +92,9 @@ pub struct Moved {
     pub whole: bool,
     /// So much of it is as it was that it is hardly another source.
     pub alike: bool,
+    /// Jobs that are moved with it: their sources lie in this one, and outputs know them by addresses below those of this one.
+    #[serde(default)]
+    pub along: Vec<String>,
     /// Nothing was changed.
     pub dry_run: bool,
 }
@@ -101,8 +102,11 @@ pub struct Moved {
 fn move_job(context: &Context<'_>, caller: &Caller<'_>, request: MoveJob) -> Result<Moved> {
     let reader = context.existing()?;
     let job = named(&reader, &request.job)?;
-    refuse_deleting(&job)?;
     let path = path_of(&request.root)?;
+    if !path.is_absolute() {
+        let sentence = format!("the new root of a job is an absolute path, and {} is none", request.root);
+        return Err(Problem::usage(sentence));
+    }
     // First: what else is refused tells of what is there.
     caller.places.refuse_elsewhere(&path)?;
     refuse_inside(context.host.data(), &path)?;
@@ -110,22 +114,27 @@ fn move_job(context: &Context<'_>, caller: &Caller<'_>, request: MoveJob) -> Res
     if request.root == job.root {
         return Err(Problem::usage(format!("job {} has the root {} already", job.name, job.root)));
     }
-    refuse_taken(&reader.read(jobs::list)?, &job, &request.root)?;
-    let addresses = addresses_of(&job);
-    let definition = with_root(&job, &request.root, &addresses)?;
-    let engine = context.engine(reader.clone(), None, &journals(&job.definition));
-    let there = Job { root: request.root.clone(), definition: definition.clone(), ..job.clone() };
-    let source = engine.repository(&there)?;
-    source.check(&context.call()).map_err(|fault| {
-        Problem::new(Code::Source, format!("{}: {fault}; nothing was changed", request.root))
-    })?;
-    let found = engine.likeness(&job, &source)?;
+    let moves = together::of(&context.registry, &reader.read(jobs::list)?, &job, &request.root)?;
+    let found = likeness(context, &reader, &moves[0])?;
+    for along in &moves[1..] {
+        let lies_in = |why: String| {
+            let sentence = format!(
+                "job {} lies in {} and would be moved with it to {}: {why}; leave its folder out of job {} (--exclude), where it is to stay",
+                along.job.name, job.root, along.root, job.name
+            );
+            Problem::new(Code::Source, sentence)
+        };
+        let found = likeness(context, &reader, along).map_err(|problem| lies_in(problem.to_string()))?;
+        if !found.is_enough() {
+            return Err(lies_in(numbers(&found)));
+        }
+    }
     let missing = found.documents.saturating_sub(found.same + found.other);
     let moved = Moved {
         job: job.name.clone(),
         from: job.root.clone(),
         root: request.root.clone(),
-        addresses,
+        addresses: addresses::addresses_of(&job).to_owned(),
         documents: found.documents,
         same: found.same,
         other: found.other,
@@ -133,6 +142,7 @@ fn move_job(context: &Context<'_>, caller: &Caller<'_>, request: MoveJob) -> Res
         new: found.new,
         whole: found.is_whole,
         alike: found.is_enough(),
+        along: moves[1..].iter().map(|along| along.job.name.clone()).collect(),
         dry_run: request.dry_run,
     };
     if request.dry_run {
@@ -140,19 +150,36 @@ fn move_job(context: &Context<'_>, caller: &Caller<'_>, request: MoveJob) -> Res
     }
     refuse_unlike(&job, &found, &request)?;
     let writing = context.host.write(&format!("move of {}", job.name))?;
+    // To look may have taken long, and jobs may have come that are in the way.
+    let still = together::of(&context.registry, &reader.read(jobs::list)?, &job, &request.root)?;
+    let are_same = still.iter().map(|one| one.job.id).eq(moves.iter().map(|one| one.job.id));
     let engine = context.engine(reader, Some(&writing), &[]);
-    if !engine.relocate(&job, &request.root, &definition)? {
+    if !are_same || !engine.relocate(&moves)? {
         let sentence = format!("job {} was changed while its new root was looked at; ask again", job.name);
         return Err(Problem::new(Code::Outdated, sentence));
     }
     Ok(moved)
 }
 
-fn refuse_unlike(job: &Job, found: &Likeness, request: &MoveJob) -> Result<()> {
-    let numbers = format!(
+/// How much what is at the new root is like what is known of the job.
+fn likeness(context: &Context<'_>, reader: &Reader, moving: &Relocation) -> Result<Likeness> {
+    let engine = context.engine(reader.clone(), None, &journals(&moving.job.definition));
+    let source = engine.repository(&moving.there())?;
+    source.check(&context.call()).map_err(|fault| {
+        Problem::new(Code::Source, format!("{}: {fault}; nothing was changed", moving.root))
+    })?;
+    Ok(engine.likeness(&moving.job, &source)?)
+}
+
+fn numbers(found: &Likeness) -> String {
+    format!(
         "{} of {} known there are as they were ({} changed, {} not known)",
         found.same, found.documents, found.other, found.new
-    );
+    )
+}
+
+fn refuse_unlike(job: &Job, found: &Likeness, request: &MoveJob) -> Result<()> {
+    let numbers = numbers(found);
     match request.anyway {
         Some(same) if same == found.same => Ok(()),
         Some(same) => Err(Problem::new(
@@ -171,81 +198,4 @@ fn refuse_unlike(job: &Job, found: &Likeness, request: &MoveJob) -> Result<()> {
             ),
         )),
     }
-}
-
-/// One source is of one job, and addresses that outputs know as those of one job's documents are not given to another's.
-pub(crate) fn refuse_taken(all: &[Job], job: &Job, root: &str) -> Result<()> {
-    for other in all.iter().filter(|other| other.id != job.id) {
-        if other.root == root {
-            let sentence =
-                format!("{root} is the source of job {}; delete that one, or let it be", other.name);
-            return Err(Problem::new(Code::Definition, sentence));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses a new source at a place that outputs know as that of documents of a job which was moved away from there.
-pub(crate) fn refuse_known_addresses(all: &[Job], root: &Path) -> Result<()> {
-    for other in all {
-        let Some(known) = other.definition.source.get(ADDRESSES).and_then(Value::as_str) else { continue };
-        let known = path_of(known)?;
-        if known.starts_with(root) || root.starts_with(&known) {
-            let sentence = format!(
-                "outputs hold documents of job {} by addresses below {}, from before it was moved to {}; delete that job first, or mount \
-                 this source elsewhere",
-                other.name,
-                known.display(),
-                other.root
-            );
-            return Err(Problem::new(Code::Definition, sentence));
-        }
-    }
-    Ok(())
-}
-
-/// What addresses of a job's documents begin with.
-pub(crate) fn addresses_of(job: &Job) -> String {
-    job.definition.source.get(ADDRESSES).and_then(Value::as_str).unwrap_or(&job.root).to_owned()
-}
-
-/// An address as outputs know it, as it leads to a document of a moved job.
-pub(crate) fn leading(registry: &Registry, job: &Job, uri: String) -> String {
-    let Some(known) = job.definition.source.get(ADDRESSES).and_then(Value::as_str) else { return uri };
-    let host = HostContext { own: Vec::new(), threads: 1 };
-    // The address of a source itself, as its connector writes it.
-    let begins = |root: &str| {
-        let source = (registry.repository(FILES.0)?.open)(&json!({"root": root}), &host);
-        source.ok().map(|source| source.uri(""))
-    };
-    let (Some(known), Some(root)) = (begins(known), begins(&job.root)) else { return uri };
-    match uri.strip_prefix(known.trim_end_matches('/')) {
-        Some(below) if below.is_empty() || below.starts_with(['/', '#']) => {
-            format!("{}{below}", root.trim_end_matches('/'))
-        }
-        _ => uri,
-    }
-}
-
-/// The same for a path as people read it.
-pub(crate) fn leading_path(job: &Job, path: String) -> String {
-    let known = job.definition.source.get(ADDRESSES).and_then(Value::as_str);
-    let below = known.and_then(|known| path.strip_prefix(known.trim_end_matches('/')));
-    match below.filter(|below| below.is_empty() || below.starts_with('/')) {
-        Some(below) => format!("{}{below}", job.root.trim_end_matches('/')),
-        None => path,
-    }
-}
-
-fn with_root(job: &Job, root: &str, addresses: &str) -> Result<ingather_model::job::Definition> {
-    let mut definition = job.definition.clone();
-    let Some(source) = definition.source.as_object_mut() else {
-        return Err(Problem::new(Code::Definition, format!("job {} has no settings of a source", job.name)));
-    };
-    source.insert("root".to_owned(), root.into());
-    match root == addresses {
-        true => drop(source.remove(ADDRESSES)),
-        false => drop(source.insert(ADDRESSES.to_owned(), addresses.into())),
-    }
-    Ok(definition)
 }
