@@ -1,5 +1,6 @@
 //! What people do to documents and jobs beside their runs.
 
 mod erase;
+mod erased;
 mod moves;
 mod restart;
