@@ -16,6 +16,7 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::queue::{self, VisitRequest};
 use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts, runs};
 
+use super::steering::begins_at_once;
 use super::under_way::{Met, Work};
 use crate::delivery::writer::Writer;
 use crate::engine::Engine;
@@ -302,6 +303,7 @@ impl Engine {
             let again = |id: i64| VisitRequest { document: id, due: 0, reason: VisitReason::Resend };
             let again: Vec<VisitRequest> = document.document.map(again).into_iter().collect();
             queue::enqueue(sql, job.id, 0, &again)?;
+            begins_at_once(sql, job.id)?;
             Ok(removed)
         })?;
         drop(work);

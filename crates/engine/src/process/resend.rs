@@ -9,6 +9,7 @@ use ingather_store::jobs::Job;
 use ingather_store::queue::{VisitReason, VisitRequest};
 use ingather_store::{Durability, StoreError, deliveries, queue};
 
+use super::steering::begins_at_once;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use ingather_model::limits;
@@ -54,6 +55,12 @@ impl Engine {
             documents += held.len() as u64;
             Ok(())
         })?;
+        if documents > 0 {
+            writer.store.write(Durability::Synced, |sql| {
+                writer.lease.fence(sql)?;
+                begins_at_once(sql, job.id)
+            })?;
+        }
         Ok(documents)
     }
 
