@@ -78,15 +78,16 @@ pub(crate) fn of(
 ) -> Result<JobStatus> {
     let serves = context.host.background().is_some();
     let glance = if serves { context.host.process().glance(job.id) } else { Glance::default() };
+    let interrupted = if glance.works { None } else { interrupted(context, reader, job)? };
+    let at_rest = interrupted.as_ref().map(|_| Stored { state: State::Resting, ..job.clone() });
+    let job = at_rest.as_ref().unwrap_or(job);
     // Elsewhere a run that is on record is taken for one that works while somebody may work on it.
     let is_open = !matches!(job.state, State::Resting | State::Starting);
-    let interrupted = if glance.works { None } else { interrupted(context, reader, job)? };
-    let works = glance.works || (!serves && is_open && interrupted.is_none() && context.may_work());
+    let works = glance.works || (!serves && is_open && context.may_work());
     let missing = missing(context, &known.outputs, job);
     let facts = facts(context, job, last, glance, works, &missing);
     let waiting = known.states_of(job.id).waiting;
     let found = JobFound { job, last, told, waiting, works, glance };
-    let state = if interrupted.is_some() { State::Resting } else { job.state };
     // Before a window that is closed: when that opens, nothing begins.
     let hold = match held(&found).or(interrupted.filter(|_| !job.paused)) {
         None => found.hold(context, reader, &facts, &missing)?,
@@ -95,7 +96,7 @@ pub(crate) fn of(
     let progress = last.zip(glance.progress).filter(|_| works && !glance.begins).map(|(run, snapshot)| {
         RunProgress::of(snapshot, glance.lists, run, waiting, context.now(), hold.is_some())
     });
-    Ok(JobStatus { state, hold, manifold: manifold_job_state(&facts), progress })
+    Ok(JobStatus { state: job.state, hold, manifold: manifold_job_state(&facts), progress })
 }
 
 /// Why a job rests whose run was interrupted too often, where this process has none of it. Elsewhere a run that began since the process that may write
