@@ -105,7 +105,7 @@ pub(super) fn of_runs(
         looks.extend(what_waits_for_people(reader, job, run, context.now(), &again)?);
     }
     looks.push(sent_again(reader, job, holder, &again)?);
-    looks.push(told_of(context, reader, job, holder)?);
+    looks.push(told_of(reader, job, context.now(), holder)?);
     Ok(looks)
 }
 
@@ -114,11 +114,10 @@ pub(crate) fn is_service(holder: Option<&str>) -> bool {
 }
 
 /// Whether whoever is to be told of runs of a job could be.
-fn told_of(context: &Context<'_>, reader: &Reader, job: &Job, holder: Option<&str>) -> Result<Look> {
-    let (name, now) = (&job.name, context.now());
-    // A service without notifiers tells nobody, and no command does. What another service has, nobody knows here.
-    let nobody_tells = context.host.notifiers().map_or(!is_service(holder), |there| there.is_empty());
-    let before = if nobody_tells { i64::MAX } else { now.saturating_sub(UNTRIED_MS) };
+fn told_of(reader: &Reader, job: &Job, now: i64, holder: Option<&str>) -> Result<Look> {
+    let name = &job.name;
+    // No command tells anybody. A service may have no notifiers, or no longer those that are meant.
+    let before = if is_service(holder) { now.saturating_sub(UNTRIED_MS) } else { i64::MAX };
     let untold = reader.read(|sql| notices::untold(sql, job.id, before, UNTOLD_MAX))?;
     // What was given up longer ago nobody mends any more; `notices` has it.
     let is_new = |notice: &&StoredNotice| {

@@ -4,6 +4,7 @@ use ingather_model::job::RunKind;
 use ingather_model::job::history::HistoryOf;
 use ingather_store::runs::{self, Begin};
 use ingather_store::{Durability, Store, Target, jobs};
+use ingather_testkit::database::Database;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -107,6 +108,8 @@ fn status_tells_of_notices_that_nobody_tells() {
         assert!(told.contains("`ingather serve --notifiers FILE`"), "{told}");
     };
     says(&sandbox.run(&["status"]).exits(1).out);
+    // A service looks at once: what waits for a minute is told by nobody.
+    Database::at(Target::Sqlite(sandbox.data().join("store.db"))).script("UPDATE notice SET at = at - 61000");
     let service = Service::start(&sandbox);
     let status = service.answer("GET", "/api/v1/status");
     says(&status["jobs"][0]["needs"].to_string());
