@@ -36,6 +36,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
     if global.server.is_some() && !command.may_be_asked() {
         return Err(Failure::usage("no service does this, but this program itself; leave --server out"));
     }
+    global.server.iter().for_each(|server| show::server::asks(server));
     if !command.is_worker() {
         interrupt::looks();
         handles::refuse_too_few(&command, wiring::threads(&global))?;

@@ -3,6 +3,7 @@
 
 pub(crate) mod log;
 pub(crate) mod progress;
+pub(crate) mod server;
 mod visible;
 
 pub(crate) use ingather_operations::in_words::{are, bytes, time};
@@ -27,7 +28,7 @@ pub(crate) enum Look {
 
 /// Writes one line to standard output; a reader that went away ends the program quietly, a full disk does not.
 pub(crate) fn line(text: &str) {
-    put(&visible(text));
+    put(&visible(&server::proposed(text)));
 }
 
 /// Writes one line of pieces that look different; where no person reads, what was looked for stands between marks.
@@ -119,7 +120,7 @@ pub(crate) fn failure(failure: &Failure) -> u8 {
 pub(crate) fn stderr(text: &str) {
     match log::is_objects() {
         true => write(&log::object("info", "message", text, &[])),
-        false => write(&visible(text)),
+        false => write(&visible(&server::proposed(text))),
     }
 }
 

@@ -29,8 +29,8 @@ pub(crate) struct Remover {
     pub(crate) author: Arc<Author>,
     pub(crate) outputs: BTreeMap<ConnectionId, OutputUse>,
     ticket: Arc<RemovalTicket>,
-    /// What an output holds that is not open stays there for now, and its document known.
-    of_what_is_open: bool,
+    /// A person has erased what it removes. What an output holds that is not open stays there for now, and its document known.
+    erases: bool,
 }
 
 /// What one output is to let go of a document.
@@ -57,12 +57,12 @@ impl Remover {
         noted_by: Option<i64>,
     ) -> Remover {
         let ticket = RemovalTicket::new(author.clone(), progress, noted_by);
-        Remover { writer, author, outputs: BTreeMap::new(), ticket, of_what_is_open: false }
+        Remover { writer, author, outputs: BTreeMap::new(), ticket, erases: false }
     }
 
-    /// One that takes documents out of the outputs that it was given, whatever others hold of them.
-    pub(crate) fn of_what_is_open(self) -> Remover {
-        Remover { of_what_is_open: true, ..self }
+    /// One that takes documents that were erased out of the outputs that it was given, whatever others hold of them.
+    pub(crate) fn erasing(self) -> Remover {
+        Remover { erases: true, ..self }
     }
 
     /// Sends removals to an output as well.
@@ -139,8 +139,8 @@ impl Remover {
             };
             let name = names.get(id).map(String::as_str).unwrap_or_default();
             let all = parts.len();
-            parts.retain(|part| !self.of_what_is_open || self.outputs.contains_key(&part.output));
-            let removal = self.ticket.open(*id, name, parts.len(), left);
+            parts.retain(|part| !self.erases || self.outputs.contains_key(&part.output));
+            let removal = self.ticket.open(*id, name, parts.len(), (left, self.erases));
             // Nobody knows where all of it is, or it is not all taken out.
             removal.note(!is_unaddressable && parts.len() == all);
             // Before any of it is handed over: an output that hangs keeps nothing from the others.

@@ -102,7 +102,7 @@ pub const HISTORY_ROWS_MAX: i64 = 1_000_000;
 pub const HISTORY_FAILURES_MAX: usize = 10_000;
 /// Rows of a history that are forgotten in one transaction: others that write wait for it, 20 ms at most.
 pub const HISTORY_FORGOTTEN_AT_ONCE: i64 = 1_000;
-/// Documents of one job that are erased and never taken in again: each run of it reads their keys, 16 bytes each.
+/// Documents of one job that are erased and never taken in again, and addresses of all jobs: each run reads them.
 pub const ERASED_MAX: u64 = 100_000;
 /// Documents of a new root that are compared with the inventory before a job moves there: some seconds.
 pub const MOVE_LOOKED_MAX: usize = 1_000_000;

@@ -116,10 +116,16 @@ CREATE TABLE extract_text (digest BIGINT PRIMARY KEY, bytes BYTEA NOT NULL) /*ta
 CREATE TABLE tally (job BIGINT NOT NULL, name TEXT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (job, name)) /*clustered*/;
 
 -- documents that a person has erased, by their keys: no run takes them in. done_at: when the last output has let go of it and nothing of it is
--- known any more but this row; NULL: not yet
+-- known any more but this row; NULL: not yet. address: hash of the URI; 0: it was erased before addresses were kept
 CREATE TABLE erased (job BIGINT NOT NULL, parent_hash BIGINT NOT NULL, key_hash BIGINT NOT NULL, name TEXT NOT NULL, at BIGINT NOT NULL,
-  erased_by TEXT NOT NULL, done_at BIGINT, PRIMARY KEY (job, parent_hash, key_hash)) /*clustered*/;
+  erased_by TEXT NOT NULL, done_at BIGINT, address BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (job, parent_hash, key_hash)) /*clustered*/;
 CREATE INDEX erased_waiting ON erased (job) WHERE done_at IS NULL;
+CREATE INDEX erased_of_address ON erased (address);
+-- the same by their addresses: whatever becomes of the jobs that had them, no run of the job of this name takes them in, or of any job where
+-- the name is empty. address: hash of the URI; admitted 1: this job alone takes it in all the same
+CREATE TABLE erased_address (job TEXT NOT NULL, address BIGINT NOT NULL, uri TEXT NOT NULL, at BIGINT NOT NULL, erased_by TEXT NOT NULL,
+  admitted BIGINT NOT NULL, PRIMARY KEY (job, address)) /*clustered*/;
+CREATE INDEX erased_address_everywhere ON erased_address (address);
 
 -- who may ask a service. digest: of the secret, which is random and long, and is not kept; roles: their words, with spaces between them.
 -- account_*: whose access tokens count; empty: nobody's, so that only what is open to everybody is seen

@@ -188,6 +188,13 @@ queries! {
     shared ERASED_COUNT = "erased/count";
     shared ERASED_REMOVE = "erased/remove";
     shared ERASED_DROP = "erased/drop";
+    shared ERASED_WAITING_DOCUMENTS = "erased/waiting_documents";
+    shared ERASED_KEEP_OUT = "erased/keep_out";
+    shared ERASED_KEPT_OUT = "erased/kept_out";
+    shared ERASED_LET_IN = "erased/let_in";
+    shared ERASED_LET_IN_OF_JOBS = "erased/let_in_of_jobs";
+    shared ERASED_COUNT_ADDRESSES = "erased/count_addresses";
+    shared ERASED_OF_NO_JOB = "erased/of_no_job";
     shared HISTORY_FROM_BEGIN = "history_from/begin";
     shared HISTORY_FROM_RAISE = "history_from/raise";
     shared HISTORY_FROM_RAISE_NOTED = "history_from/raise_noted";

@@ -245,9 +245,11 @@ pub(crate) enum Document {
         It is done when every output has confirmed it. A run of a job that has it stops for that, and\n\
         begins anew. No run takes the document in again, whether the source still has it or not:\n\
         `ingather document erased` lists what was erased, `ingather document readmit` takes that back.\n\
-        Journals hold earlier lines, and backups what they held; the answer names them.\n\n\
+        Journals hold earlier lines, and backups what they held; the answer names them.\n\
+        Where nobody can be asked, such as in a pipe, it needs --yes.\n\n\
         Exit codes: 0 erased · 1 an output has not let go of it yet: it goes on by itself ·\n\
-        2 no such document or job, or the job is being deleted · 3 could not work")]
+        2 no such document or job, a name of several files, the job is being deleted,\n\
+        or --yes is missing · 3 could not work")]
     Erase {
         /// Name of a job, and name of the document in it; or its path or URI alone, for all jobs that have it
         #[arg(value_name = "[JOB] DOCUMENT", required = true, num_args = 1..=2)]
@@ -276,13 +278,14 @@ pub(crate) enum Document {
         limit: u32,
     },
     /// Let the next run take in a document again that was erased
-    #[command(after_help = "Example:\n  ingather document readmit share notes/a.txt\n\n\
+    #[command(after_help = "Examples:\n  \
+        ingather document readmit /srv/share/notes/a.txt\n  \
+        ingather document readmit share notes/a.txt                into one job alone\n\n\
         Exit codes: 0 done · 2 no such job, or it was not erased · 3 a run is under way, or could not work")]
     Readmit {
-        /// Name of the job
-        job: String,
-        /// Name of the document below the root, its path, or its URI
-        document: OsString,
+        /// Name of a job, and name of the document in it; or its path or URI alone, for all jobs
+        #[arg(value_name = "[JOB] DOCUMENT", required = true, num_args = 1..=2)]
+        names: Vec<OsString>,
     },
 }
 

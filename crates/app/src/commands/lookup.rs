@@ -16,6 +16,14 @@ pub(super) fn typed(typed: &OsStr) -> (String, Option<String>) {
     (name, path)
 }
 
+/// What was typed taken byte by byte, where that is something else than what [`typed`] reads in it: a name may have what `\xE9` is typed for.
+pub(super) fn literally(typed: &OsStr) -> Option<(String, Option<String>)> {
+    let text = typed.to_str().filter(|text| text.contains('\\') && !text.contains("://"))?;
+    let literal = names::escape(text.as_bytes());
+    let is_other = names::unescape(text).map_or(true, |bytes| bytes != text.as_bytes());
+    is_other.then(|| self::typed(OsStr::new(literal.as_ref())))
+}
+
 /// The path that a name leads to from the current folder: links in the folders above it are resolved as far as there are
 /// folders, the name itself is taken as it is.
 fn real(name: &str) -> Option<PathBuf> {

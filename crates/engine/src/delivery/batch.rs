@@ -216,7 +216,7 @@ impl Batch {
             op,
         };
         match &entry.next_owner {
-            Some(next_owner) => next_owner.change(self.to.capabilities, change),
+            Some(next_owner) => next_owner.change(change),
             None => change,
         }
     }

@@ -115,6 +115,11 @@ impl Origin {
         }
     }
 
+    /// A person has erased the document.
+    pub(super) fn erases(&self) -> bool {
+        matches!(self, Origin::Removal(removal) if removal.erases)
+    }
+
     /// The visit, if it is of one.
     pub(crate) fn visit(&self) -> Option<&PendingVisit> {
         match self {

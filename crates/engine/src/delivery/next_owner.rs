@@ -22,8 +22,10 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub(crate) struct NextOwner {
     /// All who claim the address, with their jobs.
     others: Vec<(i64, JobId)>,
-    /// As whose the entry stays; none: the first one to come sends its own, and the entry is masked until then.
+    /// As whose the entry stays; none: the first one to come sends its own.
     adopts: Option<Adopter>,
+    /// Until then it is masked; else it is taken out.
+    masks: bool,
     /// There was nothing to take over.
     is_gone: bool,
 }
@@ -40,10 +42,11 @@ struct Adopter {
 }
 
 impl NextOwner {
-    /// The next owner of an address that `document` leaves; none when nobody else claims it.
+    /// The next owner of an address that `document` leaves; none when nobody else claims it. `masks`: an entry that nobody takes over is masked
+    /// until somebody sends its own, not taken out.
     pub(crate) fn of(
         sql: &mut Sql<'_>,
-        capabilities: OutputCapabilities,
+        (capabilities, masks): (OutputCapabilities, bool),
         owners: &[Owner],
         document: i64,
     ) -> Result<Option<NextOwner>> {
@@ -56,11 +59,11 @@ impl NextOwner {
             None => None,
         };
         let others = others().map(|other| (other.document, other.job)).collect();
-        Ok(Some(NextOwner { others, adopts, is_gone: false }))
+        Ok(Some(NextOwner { others, adopts, masks, is_gone: false }))
     }
 
     /// What is sent in place of a removal.
-    pub(crate) fn change(&self, capabilities: OutputCapabilities, removal: Change) -> Change {
+    pub(crate) fn change(&self, removal: Change) -> Change {
         match &self.adopts {
             Some(Adopter { job, job_name, name, version, acl_id, container }) => Change {
                 job: job.0,
@@ -69,7 +72,7 @@ impl NextOwner {
                 op: Op::Access { version: *version, acl_id: *acl_id, container: *container },
                 ..removal
             },
-            None if capabilities.access => {
+            None if self.masks => {
                 Change { op: Op::Access { version: None, acl_id: None, container: None }, ..removal }
             }
             None => removal,

@@ -65,7 +65,9 @@ pub(super) fn resolve(
         ChangeKind::Access { .. } => {}
         // What one owner does not want any more belongs to the others still.
         ChangeKind::Delete => {
-            entry.next_owner = NextOwner::of(sql, capabilities, owners, entry.intent.document)?;
+            let masks = capabilities.access && !entry.queued.origin.erases();
+            let leaves = entry.intent.document;
+            entry.next_owner = NextOwner::of(sql, (capabilities, masks), owners, leaves)?;
             let stays = entry.next_owner.is_some() && failpoint(Failpoint::LeftEntryStays);
             entry.unsent = stays.then_some(DeliveryOutcome::Shared);
         }

@@ -79,7 +79,7 @@ impl RemovalTicket {
         document: i64,
         name: &str,
         changes: usize,
-        left: Option<Left>,
+        (left, erases): (Option<Left>, bool),
     ) -> Arc<PendingRemoval> {
         let mut state = self.state.lock();
         (state.open, state.waits) = (state.open + 1, false);
@@ -89,6 +89,7 @@ impl RemovalTicket {
             document,
             name: name.to_owned(),
             left,
+            erases,
             answers: Answers::of(changes),
             is_kept: AtomicBool::new(false),
             is_complete: AtomicBool::new(false),
@@ -154,6 +155,8 @@ pub(crate) struct PendingRemoval {
     pub(crate) name: String,
     /// Only one output lets it go: the job uses it no more.
     left: Option<Left>,
+    /// A person has erased it: what it alone has sent stays in no output, however soon another owner sends its own.
+    pub(crate) erases: bool,
     pub(crate) answers: Answers,
     /// Some output did not confirm.
     is_kept: AtomicBool,

@@ -238,8 +238,11 @@ impl Engine {
         let writer = self.writer.as_ref().filter(|_| options.mode == Mode::Write);
         let (outputs, uses, resending) = self.open_outputs(&definition, &pipeline, writer.is_some())?;
         let credentials_changed = job.credentials.as_ref() != Some(&repository.credentials_fingerprint());
-        let (attention, erased) =
-            self.reader.read(|sql| Ok((Attention::of(sql, job.id)?, erased::keys(sql, job.id)?)))?;
+        let (attention, erased) = self.reader.read(|sql| {
+            let mut erased = erased::keys(sql, job.id)?;
+            erased.extend(self.kept_out(sql, job, repository.as_ref())?.into_keys());
+            Ok((Attention::of(sql, job.id)?, erased))
+        })?;
         let containers = match writer {
             Some(_) => self.process.containers.get(&self.reader, job.repository, job.id)?,
             None => ContainersUse::alone(&self.process.containers, &self.reader, job.repository, job.id)?,
@@ -277,7 +280,7 @@ impl Engine {
             vanished: Mutex::default(),
             failed_now: Mutex::default(),
             refilled: Mutex::default(),
-            erased: erased.into_iter().collect(),
+            erased: erased.into_iter().map(|key| key.key_hash).collect(),
             shared: containers.shared(),
             listed_containers: Mutex::new(ListedContainers::new(containers.shared().most)),
             audiences: Audiences::new(containers.shared().most),

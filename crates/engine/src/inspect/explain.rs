@@ -133,22 +133,32 @@ impl Engine {
             next,
             document: item_name.shown(),
         };
-        self.unless_erased(job, &item_name, told)
+        self.unless_erased(job, repository.as_ref(), &item_name, told)
     }
 
     /// What a person has erased is explained by that alone.
-    fn unless_erased(&self, job: &Job, item_name: &ItemName, told: Explanation) -> Result<Explanation> {
+    fn unless_erased(
+        &self,
+        job: &Job,
+        source: &dyn Repository,
+        item_name: &ItemName,
+        told: Explanation,
+    ) -> Result<Explanation> {
         let named = &item_name.named;
         let key = self.reader.hasher().key(&named.key, named.parent_bytes);
-        let Some(found) = self.reader.read(|sql| erased::find(sql, job.id, key))? else { return Ok(told) };
-        let (code, how) = match found.done_at {
-            Some(_) => ("erased", "was erased"),
-            None => ("erasing", "is being erased, and some output has not let go of it yet"),
+        let (found, kept_out) = self.reader.read(|sql| {
+            Ok((erased::find(sql, job.id, key)?, self.kept_out(sql, job, source)?.remove(&key)))
+        })?;
+        let is_done = found.as_ref().is_none_or(|found| found.done_at.is_some());
+        let Some(by) = found.map(|found| found.by).or(kept_out.map(|kept_out| kept_out.by)) else {
+            return Ok(told);
         };
-        let sentence = format!(
-            "`{}` {how}: {} asked for it, and no run of job {} takes it in",
-            named.key, found.by, job.name
-        );
+        let (code, how) = match is_done {
+            true => ("erased", "was erased"),
+            false => ("erasing", "is being erased, and some output has not let go of it yet"),
+        };
+        let sentence =
+            format!("`{}` {how}: {by} asked for it, and no run of job {} takes it in", named.key, job.name);
         let next = format!("not before `ingather document readmit {} {}`", job.name, named.key);
         Ok(Explanation { cause: Reason::new(code, sentence), waits_for: None, due: None, next, ..told })
     }

@@ -41,7 +41,7 @@ impl Lister<'_> {
                 let key = DocumentKey { parent_hash, key_hash };
                 Hashed { key, listed, item, parent: &group.parent }
             })
-            .filter(|hashed| self.run.erased.is_empty() || !self.run.erased.contains(&hashed.key))
+            .filter(|hashed| self.run.erased.is_empty() || !self.run.erased.contains(&hashed.key.key_hash))
             .collect();
         hashed.sort_unstable_by_key(|hashed| hashed.key.key_hash);
         hashed

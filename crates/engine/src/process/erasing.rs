@@ -4,17 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ingather_contract::repository::{Named, Repository};
 use ingather_model::ids::ConnectionId;
-use ingather_model::key::DocumentKey;
+use ingather_model::key::{DocumentKey, Hasher};
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, VisitReason};
 use ingather_model::limits;
 use ingather_store::connections::{self, Role};
-use ingather_store::erased::{self, Erased};
+use ingather_store::erased::{self, Erased, KeptOut};
 use ingather_store::jobs::{self, Job};
 use ingather_store::queue::{self, VisitRequest};
 use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts, runs};
 
+use super::steering::begins_at_once;
 use super::under_way::{Met, Work};
 use crate::delivery::writer::Writer;
 use crate::engine::Engine;
@@ -34,8 +36,30 @@ pub struct Erasable {
     pub outputs: Vec<String>,
     /// It was erased before.
     pub erased: Option<Erased>,
+    /// Its address was, for this job or for all.
+    pub kept_out: Option<KeptOut>,
     key: DocumentKey,
     document: Option<i64>,
+}
+
+impl Erasable {
+    /// One that the job does not know.
+    pub(super) fn unknown(hasher: &Hasher, source: &dyn Repository, named: Named) -> Erasable {
+        Erasable {
+            uri: source.uri(&named.key),
+            key: hasher.key(&named.key, named.parent_bytes),
+            name: named.key,
+            outputs: Vec::new(),
+            erased: None,
+            kept_out: None,
+            document: None,
+        }
+    }
+
+    /// No run of the job takes it in.
+    pub fn is_erased(&self) -> bool {
+        self.erased.is_some() || self.kept_out.is_some()
+    }
 }
 
 /// How far the erasing of one document has come.
@@ -73,25 +97,26 @@ impl Engine {
                 Err(_) => return Ok(None),
             },
         };
-        let key = self.reader.hasher().key(&named.key, named.parent_bytes);
-        let (document, erased, outputs) = self.reader.read(|sql| {
+        let mut erasable = Erasable::unknown(&self.reader.hasher(), source.as_ref(), named);
+        let key = erasable.key;
+        self.reader.read(|sql| {
             let found = documents::find(sql, job.id, key.parent_hash, &[key.key_hash])?;
-            let document = found.first().map(|(_, known)| known.id.0);
-            let outputs = document.map(|id| held_by(sql, id)).transpose()?.unwrap_or_default();
-            Ok((document, erased::find(sql, job.id, key)?, outputs))
+            erasable.document = found.first().map(|(_, known)| known.id.0);
+            let outputs = erasable.document.map(|id| held_by(sql, id)).transpose()?.unwrap_or_default();
+            erasable.outputs = outputs.into_values().collect();
+            erasable.erased = erased::find(sql, job.id, key)?;
+            erasable.kept_out = self.kept_out(sql, job, source.as_ref())?.remove(&key);
+            Ok(())
         })?;
-        if document.is_none() && erased.is_none() {
-            return Ok(None);
-        }
-        let outputs = outputs.into_values().collect();
-        Ok(Some(Erasable { uri: source.uri(&named.key), name: named.key, outputs, erased, key, document }))
+        Ok(Some(erasable).filter(|document| document.document.is_some() || document.is_erased()))
     }
 
-    /// Has a document erased: from here on no run takes it in, and nothing is sent of it, whatever becomes of this process.
+    /// Has a document erased: from here on no run takes it in, and nothing is sent of it, whatever becomes of this process. `place`: its
+    /// address, as [`Engine::keep_out`] was told it.
     ///
     /// # Errors
     /// `Deleting`; `Busy` where as many documents of the job are erased as may be; `ReadOnly`; what the store says.
-    pub fn want_erased(&self, job: &Job, document: &Erasable, by: &str) -> Result<()> {
+    pub fn want_erased(&self, job: &Job, document: &Erasable, (place, by): (&str, &str)) -> Result<()> {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
         let Erasable { key, name, .. } = document;
@@ -104,10 +129,10 @@ impl Engine {
             );
             return Err(EngineError::refused(Refusal::Busy, sentence));
         }
-        let now = writer.call.now();
+        let (now, address) = (writer.call.now(), self.address_of(place));
         Ok(writer.store.write(Durability::Synced, |sql| {
             writer.lease.fence(sql)?;
-            erased::begin(sql, job.id, *key, name, (now, by))?;
+            erased::begin(sql, job.id, *key, (name, address, document.document.is_some()), (now, by))?;
             let Some(id) = document.document else { return Ok(()) };
             // Nothing is sent again from what is kept, and no visit waits.
             extracts::forget(sql, &[id])?;
@@ -238,7 +263,7 @@ impl Engine {
     ) -> Result<BTreeMap<ConnectionId, String>> {
         let author = self.author(job, self.repository(job)?)?;
         let progress = Arc::new(Progress::default());
-        let mut remover = Remover::new(writer.clone(), author, progress, None).of_what_is_open();
+        let mut remover = Remover::new(writer.clone(), author, progress, None).erasing();
         let mut hindered = BTreeMap::new();
         for (output, name) in outputs {
             let connection = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
@@ -263,20 +288,22 @@ impl Engine {
         Ok(hindered)
     }
 
-    /// Runs of a job take a document in again that was erased; false where it was not.
+    /// Runs of a job take a document in again that was erased; false where it was not. `place`: its address.
     ///
     /// # Errors
     /// `Running` while the job is worked on; `ReadOnly`; what the store says.
-    pub fn readmit(&self, job: &Job, document: &Erasable) -> Result<bool> {
+    pub fn readmit(&self, job: &Job, document: &Erasable, (place, by): (&str, &str)) -> Result<bool> {
         let writer = self.writing()?;
         let work = self.process.begin(job, "readmission of a document", Some(&writer), &self.cancel)?;
         let removed = writer.store.write(Durability::Synced, |sql| {
             writer.lease.fence(sql)?;
-            let removed = erased::remove(sql, job.id, document.key)?;
+            let admitted = self.admit(sql, (place, job), (writer.call.now(), by))?;
+            let removed = erased::remove(sql, job.id, document.key)? || admitted;
             // What some outputs have let go of, and others not, is sent to all of them again.
             let again = |id: i64| VisitRequest { document: id, due: 0, reason: VisitReason::Resend };
             let again: Vec<VisitRequest> = document.document.map(again).into_iter().collect();
             queue::enqueue(sql, job.id, 0, &again)?;
+            begins_at_once(sql, job.id)?;
             Ok(removed)
         })?;
         drop(work);

@@ -2,6 +2,7 @@
 //! threads that visit.
 
 pub(crate) mod erasing;
+mod kept_out;
 pub(crate) mod lease_keeper;
 pub(crate) mod moving;
 mod resend;

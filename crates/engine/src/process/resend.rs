@@ -1,11 +1,15 @@
 //! A person wants outputs to be sent again what they hold of a job: what they confirmed counts as lost. The delivery log goes on knowing that
 //! they may hold it, so that what leaves the source is removed there, and no folder opens over what nobody remembers.
 
+use std::collections::HashSet;
+
 use ingather_store::connections::{self, Role};
+use ingather_store::erased;
 use ingather_store::jobs::Job;
 use ingather_store::queue::{VisitReason, VisitRequest};
 use ingather_store::{Durability, StoreError, deliveries, queue};
 
+use super::steering::begins_at_once;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use ingather_model::limits;
@@ -51,6 +55,12 @@ impl Engine {
             documents += held.len() as u64;
             Ok(())
         })?;
+        if documents > 0 {
+            writer.store.write(Durability::Synced, |sql| {
+                writer.lease.fence(sql)?;
+                begins_at_once(sql, job.id)
+            })?;
+        }
         Ok(documents)
     }
 
@@ -70,16 +80,20 @@ impl Engine {
             );
             return Err(EngineError::refused(Refusal::NoSuchOutput, sentence));
         }
+        let erased = self.reader.read(|sql| erased::waiting_documents(sql, job.id))?;
+        let erased: HashSet<i64> = erased.into_iter().collect();
         for name in outputs.iter().filter(|name| output.is_none_or(|output| output == *name)) {
             let connection = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;
             let Some(connection) = connection else { continue };
             let mut after = i64::MIN;
             loop {
-                let held = self.reader.read(|sql| {
+                let mut held = self.reader.read(|sql| {
                     deliveries::of_output(sql, connection.id, job.id, after, limits::RESEND_ROWS)
                 })?;
                 let Some(last) = held.last() else { break };
                 after = *last;
+                // An output that has not let go of them yet is not to be sent them again.
+                held.retain(|document| !erased.contains(document));
                 each(connection.id.0, &held)?;
             }
         }

@@ -3,6 +3,7 @@
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::job::notify::Notify;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::limits;
 use ingather_store::jobs::Job;
 use ingather_store::{Durability, Sql, StoreError, jobs, runs};
@@ -140,7 +141,10 @@ impl Engine {
     pub fn reset_seeding(&self, job: JobId) -> Result<()> {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
-        self.write_fact(&writer, |sql| jobs::ask_reread(sql, job))
+        self.write_fact(&writer, |sql| {
+            jobs::ask_reread(sql, job)?;
+            begins_at_once(sql, job)
+        })
     }
 
     fn write_fact<T>(
@@ -165,6 +169,16 @@ impl Engine {
         self.write_fact(&writer, |sql| jobs::pause(sql, job, paused))?;
         // After the store: a run that begins now is refused, or hears it.
         Ok(self.process.under_way.pause(job, paused))
+    }
+}
+
+/// A person wants something of the next run. Of a continuous job no run comes by itself before something changes at its source, so that one is
+/// wanted as by a start; of another one it is the person who says when, or its schedule.
+pub(super) fn begins_at_once(sql: &mut Sql<'_>, job: JobId) -> std::result::Result<(), StoreError> {
+    let found = jobs::get(sql, job)?;
+    match found.is_some_and(|job| job.definition.schedule == Some(Schedule::Continuous)) {
+        true => jobs::ask_restart(sql, job, Some(RunKind::Full)),
+        false => Ok(()),
     }
 }
 

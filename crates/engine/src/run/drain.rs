@@ -50,7 +50,7 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
 
 /// Hands documents that wait to the workers once more, as the inventory knows them.
 pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
-    let (stored, wanted, noted) = run.reader.read(|sql| {
+    let (mut stored, wanted, noted) = run.reader.read(|sql| {
         let noted = run.attention.noted(sql, ids)?;
         Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?, noted))
     })?;
@@ -60,6 +60,14 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
     for id in ids.iter().filter(|id| !by_id.contains_key(id)) {
         run.gives_up(*id);
     }
+    // What an output holds still of a document that was erased is not sent to the others again.
+    stored.retain(|stored| {
+        let is_erased = run.erased.contains(&stored.known.key_hash);
+        if is_erased {
+            run.gives_up(stored.known.id.0);
+        }
+        !is_erased
+    });
     let items = stored.into_iter().filter_map(|stored| {
         let id = stored.known.id.0;
         let (request_count, reason) = *by_id.get(&id)?;

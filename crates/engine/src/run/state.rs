@@ -8,7 +8,6 @@ use std::time::Duration;
 use ingather_contract::call::CallContext;
 use ingather_model::ids::{ContainerId, Digest};
 use ingather_model::job::Definition;
-use ingather_model::key::DocumentKey;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_store::jobs::Job;
@@ -66,8 +65,8 @@ pub(crate) struct RunState {
     pub(crate) failed_now: Mutex<Vec<i64>>,
     /// Documents that no listing met and that outputs were sent from what is kept of them.
     pub(crate) refilled: Mutex<RoaringTreemap>,
-    /// Documents that a person has erased: it takes none of them in.
-    pub(crate) erased: HashSet<DocumentKey>,
+    /// Hashes of names that a person has erased: it takes none of them in, and visits none.
+    pub(crate) erased: HashSet<i64>,
     /// Acls and containers of its connection, which other runs over it share.
     pub(crate) shared: Arc<SharedContainers>,
     /// What it has met of them.

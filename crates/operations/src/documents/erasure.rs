@@ -5,8 +5,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ingather_engine::{Engine, Erasable, Erasing};
-use ingather_model::ids::JobId;
-use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 use ingather_model::run_counts::counted;
@@ -20,15 +18,12 @@ use crate::backup::made::{self, MadeBackup};
 use crate::context::{Caller, Context, Writing};
 use crate::jobs::{moving, named};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
-use crate::page;
 use crate::problem::{Code, Problem, Result};
 
 const ERASED_NOW: &str = r#"{"documents": [{"job": "share", "document": "notes/a.txt", "uri": "file:///srv/share/notes/a.txt",
     "outputs": ["index", "journal:/srv/changes.jsonl"], "done": false, "left": [{"output": "journal:/srv/changes.jsonl",
     "why": "the file is locked by process 7"}]}], "done": false, "also_in": ["notes"], "journals": ["/srv/changes.jsonl"],
     "backups": [{"file": "/srv/backup.tar.zst", "at": 1767225600000}], "dry_run": false}"#;
-const LISTED: &str = r#"{"documents": [{"job": "share", "document": "notes/a.txt", "at": 1767225600000, "by": "key ann",
-    "done_at": 1767225600100}], "next": "0a1b2c3d31"}"#;
 
 /// Erases a document.
 pub static ERASE: Answering<EraseDocument, Erasure> = Answering {
@@ -59,45 +54,6 @@ pub static ERASE: Answering<EraseDocument, Erasure> = Answering {
         ],
     },
     run: erase,
-};
-
-/// Documents that were erased.
-pub static ERASED: Answering<ListErased, ErasedList> = Answering {
-    operation: Operation {
-        name: "documents.erased",
-        summary: "Documents that were erased, which no run takes in.",
-        request: Shape::of::<ListErased>("ListErased", &[r#"{"job": "share", "limit": 100}"#]),
-        item: None,
-        answer: Shape::of::<ErasedList>("ErasedList", &[LISTED]),
-        role: Role::Operator,
-        effect: Effect::Reads,
-        rest: Rest::At(Verb::Get, "/documents/erased"),
-        words: Words::Are("document erased"),
-        tool: false,
-        problems: &[Code::NoSuchJob],
-    },
-    run: list,
-};
-
-/// Lets an erased document in again.
-pub static READMIT: Answering<ReadmitDocument, Readmitted> = Answering {
-    operation: Operation {
-        name: "documents.readmit",
-        summary: "Lets the next run of a job take in a document again that was erased.",
-        request: Shape::of::<ReadmitDocument>(
-            "ReadmitDocument",
-            &[r#"{"job": "share", "document": "notes/a.txt"}"#],
-        ),
-        item: None,
-        answer: Shape::of::<Readmitted>("Readmitted", &[r#"{"job": "share", "document": "notes/a.txt"}"#]),
-        role: Role::Operator,
-        effect: Effect::Changes,
-        rest: Rest::At(Verb::Post, "/documents/readmit"),
-        words: Words::Are("document readmit"),
-        tool: false,
-        problems: &[Code::NoSuchJob, Code::NoSuchDocument, Code::Key],
-    },
-    run: readmit,
 };
 
 /// Asks to erase a document.
@@ -160,101 +116,47 @@ pub struct LeftInOutput {
     pub why: String,
 }
 
-/// Asks for what was erased.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ListErased {
-    /// Of this job alone.
-    #[serde(default)]
-    pub job: Option<String>,
-    /// Documents at most; a page has a bound of its own.
-    #[serde(default = "page::size")]
-    pub limit: u32,
-    /// Where to begin: `next` of the page before.
-    #[serde(default)]
-    pub cursor: Option<String>,
-}
-
-/// Documents that were erased, by job and in no order of their names.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ErasedList {
-    /// Those of this page.
-    pub documents: Vec<ErasedDocument>,
-    /// Cursor of the next page; none at the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
-}
-
-/// A document that was erased.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ErasedDocument {
-    /// Name of the job.
-    pub job: String,
-    /// Its name there.
-    pub document: String,
-    /// When somebody asked, milliseconds since 1970 UTC.
-    pub at: i64,
-    /// Who asked.
-    pub by: String,
-    /// When the last output had let go of it; none: not yet.
-    #[serde(default)]
-    pub done_at: Option<i64>,
-}
-
-/// Asks to let a document in again.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ReadmitDocument {
-    /// Name of the job.
-    pub job: String,
-    /// Its name there, its path, or its URI.
-    pub document: String,
-    /// Where the name leads as a path on this machine, for its owner alone.
-    #[serde(default)]
-    pub path: Option<String>,
-}
-
-/// A document that the next run takes in again.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Readmitted {
-    /// Name of the job.
-    pub job: String,
-    /// Its name there.
-    pub document: String,
-}
-
 /// A document in each job that it is to be erased from, and other jobs that have it.
 struct Found {
     documents: Vec<(Job, Erasable)>,
     also_in: Vec<String>,
+    /// Its address, where it is.
+    place: String,
 }
 
 fn erase(context: &Context<'_>, caller: &Caller<'_>, request: EraseDocument) -> Result<Erasure> {
     let reader = context.existing()?;
     let engine = context.engine(reader.clone(), None, &[]);
-    let found = find(&engine, caller, &request)?;
+    let mut found = find(&engine, caller, &request)?;
     let mut journals = BTreeSet::new();
-    let mut documents = Vec::new();
-    for (job, document) in &found.documents {
+    for (job, _) in &found.documents {
         crate::jobs::refuse_deleting(job)?;
         // What a journal was told stays in it, also of what it holds no more.
         let outputs = job.definition.outputs.iter().chain(&job.definition.retired);
         journals.extend(outputs.filter_map(|name| name.strip_prefix("journal:")).map(str::to_owned));
-        documents.push(ErasedFromJob {
-            job: job.name.clone(),
-            document: document.name.clone(),
-            uri: document.uri.clone(),
-            outputs: document.outputs.clone(),
-            done: false,
-            left: Vec::new(),
-        });
     }
+    let told = |(job, document): &(Job, Erasable)| ErasedFromJob {
+        job: job.name.clone(),
+        document: document.name.clone(),
+        uri: document.uri.clone(),
+        outputs: document.outputs.clone(),
+        done: false,
+        left: Vec::new(),
+    };
+    let mut documents: Vec<ErasedFromJob> = found.documents.iter().map(told).collect();
     if !request.dry_run {
         let writing = context.host.write("erasing of a document")?;
         let engine = context.engine(reader, Some(&writing), &[]);
         // Of every job first: what one of them lets go of, another one should not send again.
+        let of_job = found.documents.first().map(|(job, _)| job).filter(|_| request.job.is_some());
+        engine.keep_out(&found.place, of_job, caller.name)?;
+        if request.job.is_none() {
+            let under_way = under_way(&engine, &found)?;
+            documents.extend(under_way.iter().map(told));
+            found.documents.extend(under_way);
+        }
         for (job, document) in &found.documents {
-            engine.want_erased(job, document, caller.name)?;
+            engine.want_erased(job, document, (&found.place, caller.name))?;
         }
         let waits = context.host.background().is_some();
         for ((job, document), told) in found.documents.iter().zip(&mut documents) {
@@ -310,6 +212,15 @@ fn erase_from(engine: &Engine, job: &Job, document: &Erasable, waits: bool) -> R
     }
 }
 
+/// Jobs with a run under way that covers the address, and that do not know it yet: whatever begins later leaves it out.
+fn under_way(engine: &Engine, found: &Found) -> Result<Vec<(Job, Erasable)>> {
+    let mut all = engine.reader.read(jobs::list)?;
+    let is_found = |job: &Job| found.documents.iter().any(|(other, _)| other.id == job.id);
+    all.retain(|job| job.state != State::Deleting && !is_found(job) && engine.process.works_on(job.id));
+    let covers = |job: Job| engine.would_cover(&job, &found.place).map(|document| (job, document));
+    Ok(all.into_iter().filter_map(covers).collect())
+}
+
 fn find(engine: &Engine, caller: &Caller<'_>, request: &EraseDocument) -> Result<Found> {
     let all = engine.reader.read(jobs::list)?;
     let asked = match &request.job {
@@ -320,9 +231,8 @@ fn find(engine: &Engine, caller: &Caller<'_>, request: &EraseDocument) -> Result
     let lookup = Lookup::of(engine, &asked, caller, typed)?;
     let mut documents = in_jobs(engine, &asked, &lookup.text)?;
     // Where they are: outputs know those of a job that was moved by other addresses.
-    let place =
-        |(job, document): &(Job, Erasable)| moving::leading(&engine.registry, job, document.uri.clone());
-    let mut places: BTreeSet<String> = documents.iter().map(place).collect();
+    let mut places: BTreeSet<String> =
+        documents.iter().map(|(job, document)| place_of(engine, job, document)).collect();
     let Some(place) = places.pop_first() else { return Err(no_such_document(&request.document)) };
     if !places.is_empty() {
         return Err(Problem::usage(format!(
@@ -336,7 +246,7 @@ fn find(engine: &Engine, caller: &Caller<'_>, request: &EraseDocument) -> Result
     let everywhere = in_jobs(engine, &all, &place)?;
     if request.job.is_none() {
         documents = everywhere;
-        return Ok(Found { documents, also_in: Vec::new() });
+        return Ok(Found { documents, also_in: Vec::new(), place });
     }
     let is_asked = |job: &Job| documents.iter().any(|(other, _)| other.id == job.id);
     let also_in = everywhere
@@ -344,10 +254,15 @@ fn find(engine: &Engine, caller: &Caller<'_>, request: &EraseDocument) -> Result
         .filter(|(job, document)| !is_asked(job) && !document.outputs.is_empty())
         .map(|(job, _)| job.name.clone())
         .collect();
-    Ok(Found { documents, also_in })
+    Ok(Found { documents, also_in, place })
 }
 
-fn in_jobs(engine: &Engine, jobs: &[Job], text: &str) -> Result<Vec<(Job, Erasable)>> {
+/// The address of a document, as it leads to it now.
+pub(super) fn place_of(engine: &Engine, job: &Job, document: &Erasable) -> String {
+    moving::leading(&engine.registry, job, document.uri.clone())
+}
+
+pub(super) fn in_jobs(engine: &Engine, jobs: &[Job], text: &str) -> Result<Vec<(Job, Erasable)>> {
     let mut found = Vec::new();
     for job in jobs {
         found.extend(engine.erasable(job, text)?.map(|document| (job.clone(), document)));
@@ -392,57 +307,4 @@ pub fn go_on(context: &Context<'_>) -> Result<(usize, Vec<String>)> {
         }
     }
     Ok((left, told))
-}
-
-fn list(context: &Context<'_>, _: &Caller<'_>, request: ListErased) -> Result<ErasedList> {
-    let reader = context.existing()?;
-    let all = reader.read(jobs::list)?;
-    let of_job = request.job.as_deref().map(|name| named(&reader, name)).transpose()?;
-    let of = [ERASED.operation.name, request.job.as_deref().unwrap_or_default()];
-    let first = (of_job.as_ref().map_or(JobId(i64::MIN), |job| job.id), DocumentKey::BEFORE_ALL);
-    let after = match page::place(&of, request.cursor.as_deref())? {
-        None => first,
-        Some(place) => read_place(&place).ok_or_else(page::unknown)?,
-    };
-    let length = page::length(request.limit);
-    let mut rows = reader.read(|sql| stored::list(sql, after, length + 1))?;
-    rows.retain(|row| of_job.as_ref().is_none_or(|job| job.id == row.job));
-    let more = rows.len() > length;
-    rows.truncate(length);
-    let place = |row: &stored::Erased| format!("{} {} {}", row.job.0, row.key.parent_hash, row.key.key_hash);
-    let next = rows.last().filter(|_| more).map(|last| page::cursor(&of, &place(last)));
-    let name = |id: JobId| all.iter().find(|job| job.id == id).map_or(String::new(), |job| job.name.clone());
-    let document = |row: stored::Erased| ErasedDocument {
-        job: name(row.job),
-        document: row.name,
-        at: row.at,
-        by: row.by,
-        done_at: row.done_at,
-    };
-    Ok(ErasedList { documents: rows.into_iter().map(document).collect(), next })
-}
-
-fn read_place(place: &str) -> Option<(JobId, DocumentKey)> {
-    let mut numbers = place.split(' ').map(str::parse);
-    let mut next = || numbers.next()?.ok();
-    Some((JobId(next()?), DocumentKey { parent_hash: next()?, key_hash: next()? }))
-}
-
-fn readmit(context: &Context<'_>, caller: &Caller<'_>, request: ReadmitDocument) -> Result<Readmitted> {
-    let reader = context.existing()?;
-    let job = named(&reader, &request.job)?;
-    let engine = context.engine(reader.clone(), None, &[]);
-    let typed = (request.document.clone(), request.path);
-    let lookup = Lookup::of(&engine, std::slice::from_ref(&job), caller, typed)?;
-    let erased = engine.erasable(&job, &lookup.text)?.filter(|document| document.erased.is_some());
-    let Some(document) = erased else {
-        let sentence = format!(
-            "no document `{}` of job {} was erased; `ingather document erased --job {}` shows those that were",
-            request.document, job.name, job.name
-        );
-        return Err(Problem::new(Code::NoSuchDocument, sentence));
-    };
-    let writing = context.host.write("readmission of a document")?;
-    context.engine(reader, Some(&writing), &[]).readmit(&job, &document)?;
-    Ok(Readmitted { job: job.name, document: document.name })
 }

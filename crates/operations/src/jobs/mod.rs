@@ -397,7 +397,7 @@ fn job(context: &Context<'_>, reader: &Reader, stored: Stored, known: &Known) ->
         hold: status.hold,
         manifold_state: status.manifold,
         job: stored.name,
-        state: stored.state,
+        state: status.state,
         documents: counted.documents,
         states: counted.into(),
         progress: status.progress,

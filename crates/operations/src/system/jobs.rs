@@ -32,6 +32,8 @@ const SERVICE: &str = "ingather serve";
 const UNTOLD_MAX: usize = 100;
 /// For so long it is told that somebody could not be told of a run, milliseconds.
 const UNTOLD_MS: i64 = 86_400_000;
+/// A notice that nobody has tried to tell for so long waits for somebody who does, milliseconds: a service looks at once.
+const UNTRIED_MS: i64 = 60_000;
 /// Scopes that are named.
 const BLIND_MAX: usize = 3;
 
@@ -124,7 +126,7 @@ pub(super) fn of_runs(
         looks.extend(what_waits_for_people(reader, job, run, context.now(), &again)?);
     }
     looks.push(sent_again(reader, job, holder, &again)?);
-    looks.push(told_of(reader, job, context.now())?);
+    looks.push(told_of(reader, job, context.now(), holder)?);
     Ok(looks)
 }
 
@@ -133,9 +135,11 @@ pub(crate) fn is_service(holder: Option<&str>) -> bool {
 }
 
 /// Whether whoever is to be told of runs of a job could be.
-fn told_of(reader: &Reader, job: &Job, now: i64) -> Result<Look> {
+fn told_of(reader: &Reader, job: &Job, now: i64, holder: Option<&str>) -> Result<Look> {
     let name = &job.name;
-    let untold = reader.read(|sql| notices::untold(sql, job.id, UNTOLD_MAX))?;
+    // No command tells anybody. A service may have no notifiers, or no longer those that are meant.
+    let before = if is_service(holder) { now.saturating_sub(UNTRIED_MS) } else { i64::MAX };
+    let untold = reader.read(|sql| notices::untold(sql, job.id, before, UNTOLD_MAX))?;
     // What was given up longer ago nobody mends any more; `notices` has it.
     let is_new = |notice: &&StoredNotice| {
         notice.state == NoticeState::Waiting || now.saturating_sub(notice.at) < UNTOLD_MS
@@ -145,8 +149,13 @@ fn told_of(reader: &Reader, job: &Job, now: i64) -> Result<Look> {
         return Ok(Look::good("notices", format!("job {name}: nobody waits to be told of its runs")));
     };
     let (notifier, run) = (&last.notifier, last.run);
-    let why = last.error.as_ref().map_or(String::new(), |error| format!(": {error}"));
+    let why = match &last.error {
+        Some(error) => format!(": {error}"),
+        None if last.attempts == 0 => ", and nobody tells it".to_owned(),
+        None => String::new(),
+    };
     let what = match last.state {
+        NoticeState::Waiting if last.attempts == 0 => "waits to be told",
         NoticeState::Waiting => "is to be told again",
         NoticeState::Sent | NoticeState::Failed => "could not be told",
     };
@@ -155,11 +164,13 @@ fn told_of(reader: &Reader, job: &Job, now: i64) -> Result<Look> {
         others => format!("; {} more", counted(others, "notice")),
     };
     let says = format!("job {name}: notifier {notifier} {what} of run {run}{why}{more}");
-    Ok(Look::bad(
-        "notices",
-        says,
-        "`ingather notices` lists them; mend what is named, or change the job (--notify)".to_owned(),
-    ))
+    let advice = match last.attempts {
+        0 => {
+            "`ingather serve --notifiers FILE` tells notifiers that FILE declares; `ingather notices` lists what waits"
+        }
+        _ => "`ingather notices` lists them; mend what is named, or change the job (--notify)",
+    };
+    Ok(Look::bad("notices", says, advice.to_owned()))
 }
 
 /// How a person begins a run: a service writes alone as long as it works on the data directory.

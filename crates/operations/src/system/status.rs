@@ -10,14 +10,16 @@ use serde::{Deserialize, Serialize};
 use super::Look;
 use super::jobs::of_runs;
 use crate::context::{Caller, Context};
+use crate::jobs::Run;
 use crate::jobs::progress::DocumentStates;
 use crate::jobs::schedule::ToldSchedule;
+use crate::jobs::status::{Known, of};
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::page;
 use crate::problem::Result;
 
-const STATUS: &str = r#"{"jobs": [{"job": "share", "well": false, "state": "resting", "paused": false,
+const STATUS: &str = r#"{"jobs": [{"job": "share", "well": false, "state": "resting", "hold": "no run was asked for; its schedule starts it 2026-01-01 02:00:00 UTC", "paused": false,
     "documents": 1200, "states": {"waiting": 3, "settled": 1194, "failed": 3, "skipped": 0},
     "run": 7, "outcome": "done", "ended_at": 1767225600000, "next": 1767232800000,
     "unwatched": "is listed every 5 minutes instead of being watched: it has more than 3 folders", "needs": [{"check": "failed",
@@ -76,6 +78,9 @@ pub struct JobStatus {
     /// Where it is in its life.
     #[schemars(schema_with = "schema::state")]
     pub state: State,
+    /// Why it does not work now, and what to do; none: it works, or is about to.
+    #[serde(default)]
+    pub hold: Option<String>,
     /// A person has paused it.
     pub paused: bool,
     /// Documents in its inventory.
@@ -111,20 +116,24 @@ pub struct Need {
 }
 
 fn status(context: &Context<'_>, _: &Caller<'_>, request: AskStatus) -> Result<Status> {
-    let of = [STATUS_OF_JOBS.operation.name];
-    let after = page::place(&of, request.cursor.as_deref())?.unwrap_or_default();
+    let list = [STATUS_OF_JOBS.operation.name];
+    let after = page::place(&list, request.cursor.as_deref())?.unwrap_or_default();
     let length = page::length(request.limit);
     // Of what is not there nothing is well: a monitor may look at the wrong place.
     let reader = context.existing()?;
-    let mut stored = reader.read(|sql| jobs::page(sql, &after, length + 1))?;
+    let (mut stored, known) = reader.read(|sql| {
+        let stored = jobs::page(sql, &after, length + 1)?;
+        let known = Known::of(sql, &stored)?;
+        Ok((stored, known))
+    })?;
     let more = stored.len() > length;
     stored.truncate(length);
-    let next = stored.last().filter(|_| more).map(|last| page::cursor(&of, &last.name));
-    let jobs = stored.into_iter().map(|job| of_job(context, &reader, job)).collect::<Result<_>>()?;
+    let next = stored.last().filter(|_| more).map(|last| page::cursor(&list, &last.name));
+    let jobs = stored.into_iter().map(|job| of_job(context, &reader, job, &known)).collect::<Result<_>>()?;
     Ok(Status { jobs, works: context.may_work(), next })
 }
 
-fn of_job(context: &Context<'_>, reader: &Reader, job: Job) -> Result<JobStatus> {
+fn of_job(context: &Context<'_>, reader: &Reader, job: Job, known: &Known) -> Result<JobStatus> {
     // What ends or begins while the inventory is read has been at work.
     let worked = context.works_on(job.id);
     // The one that is under way has not ended yet; the one before it has.
@@ -133,6 +142,8 @@ fn of_job(context: &Context<'_>, reader: &Reader, job: Job) -> Result<JobStatus>
     let begun = last.first().map(|run| run.started_at);
     let told =
         job.definition.schedule.as_ref().map(|schedule| ToldSchedule::of(schedule, begun, context.now()));
+    let last_run = last.first().cloned().map(Run::from);
+    let stands = of(context, reader, &job, last_run.as_ref(), (told.as_ref(), known))?;
     let mut looks = of_runs(context, reader, &job, context.host.holder().as_deref())?;
     let works = worked || context.works_on(job.id);
     if let Some(problem) = told.as_ref().and_then(|told| told.problem.clone()) {
@@ -163,7 +174,8 @@ fn of_job(context: &Context<'_>, reader: &Reader, job: Job) -> Result<JobStatus>
     let run = last.into_iter().next();
     Ok(JobStatus {
         well: needs.is_empty(),
-        state: job.state,
+        state: stands.state,
+        hold: stands.hold,
         paused: job.paused,
         documents: counted.documents,
         states: counted.into(),

@@ -50,6 +50,12 @@ pub fn members(sql: &mut Sql<'_>) -> Result<Vec<Member>> {
     })
 }
 
+/// When the process began that may write now, as its identity says it; none where there is none. No run that began before is one of its own.
+pub fn since(sql: &mut Sql<'_>, now: i64) -> Result<Option<i64>> {
+    let alive = members(sql)?.into_iter().filter(|member| member.until > now);
+    Ok(alive.filter_map(|member| member.id.rsplit('-').next().and_then(|at| at.parse().ok())).min())
+}
+
 /// Takes the whole work. Members of the same `host` are dead: the caller holds the lock of their data directory.
 ///
 /// # Errors

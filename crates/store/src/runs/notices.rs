@@ -132,10 +132,10 @@ pub fn list(sql: &mut Sql<'_>, (at, id): (i64, &str), most: usize) -> Result<Vec
     sql.query(&queries::NOTICE_LIST, &[Value::Int(at), Value::Text(id), Value::Int(most)], read)
 }
 
-/// Some of what could not be told of a job, at the first attempt or at all, the latest first.
-pub fn untold(sql: &mut Sql<'_>, job: JobId, most: usize) -> Result<Vec<StoredNotice>> {
+/// Some of what could not be told of a job, at the first attempt or at all, or that waits for the first one since `before`, the latest first.
+pub fn untold(sql: &mut Sql<'_>, job: JobId, before: i64, most: usize) -> Result<Vec<StoredNotice>> {
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    sql.query(&queries::NOTICE_UNTOLD, &[Value::Int(job.0), Value::Int(most)], read)
+    sql.query(&queries::NOTICE_UNTOLD, &[Value::Int(job.0), Value::Int(most), Value::Int(before)], read)
 }
 
 /// When the notice happened that has so many later ones; none with fewer.

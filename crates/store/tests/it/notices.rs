@@ -46,7 +46,9 @@ fn the_same_is_noted_once_and_tried_until_it_is_sent_or_given_up() {
         let listed = store.reader().read(|sql| notices::list(sql, (i64::MAX, ""), 99)).unwrap();
         let first = listed.iter().find(|notice| notice.id == all[0].id).unwrap();
         assert_eq!((first.state, first.attempts, &first.error), (NoticeState::Sent, 1, &None));
-        let untold = store.reader().read(|sql| notices::untold(sql, JobId(1), 9)).unwrap();
+        let untold = |before| store.reader().read(|sql| notices::untold(sql, JobId(1), before, 9)).unwrap();
+        assert_eq!(untold(i64::MAX).len(), 3, "one waits that nobody has tried to tell");
+        let untold = untold(0);
         let errors: Vec<Option<&str>> = untold.iter().map(|notice| notice.error.as_deref()).collect();
         assert_eq!(errors.len(), 2, "{untold:?}");
         assert!(errors.contains(&Some("it is away")) && errors.contains(&Some("it is gone")));

@@ -1,6 +1,7 @@
 //! `ingather document erase`, `erased` and `readmit`: what no output may hold any more, and no run takes in.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use ingather_operations::documents::{
     self, EraseDocument, ErasedFromJob, Erasure, ListErased, ReadmitDocument,
@@ -19,24 +20,19 @@ pub(super) struct How {
 
 pub(super) fn erase(program: &Program<'_>, names: &[OsString], job: Option<String>, how: How) -> Result<u8> {
     let global = program.global;
-    let (job, typed) = match (names, job) {
-        ([typed], job) => (job, typed),
-        ([job, typed], None) => (Some(job.to_string_lossy().into_owned()), typed),
-        _ => {
-            return Err(Failure::usage(
-                "the job is named twice; name it once, before the document or by --job",
-            ));
-        }
-    };
-    let (document, path) = lookup::typed(typed);
-    let request = EraseDocument { document, path, job, dry_run: true };
-    let ask = |dry_run: bool| {
-        let request = EraseDocument { dry_run, ..request.clone() };
+    let (job, typed) = named(names, job)?;
+    if !how.yes && !how.dry_run && !show::is_person() {
+        return Err(Failure::usage(
+            "nobody can be asked here whether it is to be erased; --dry-run says what would be, --yes erases without asking",
+        ));
+    }
+    let ask = |(document, path): (String, Option<String>), dry_run: bool| {
+        let request = EraseDocument { document, path, job: job.clone(), dry_run };
         documents::ERASE.call(&program.context(), &caller(), request)
     };
-    let asks = !how.yes && !global.json && !global.quiet && show::is_person();
-    if how.dry_run || asks {
-        let would = ask(true)?;
+    let exact = the_one(typed, |name| ask(name, true))?;
+    if how.dry_run || !how.yes {
+        let would = ask(exact.clone(), true)?;
         if how.dry_run && global.json {
             show::answer(&would);
         } else {
@@ -50,7 +46,7 @@ pub(super) fn erase(program: &Program<'_>, names: &[OsString], job: Option<Strin
             return Err(Failure::usage("nothing was erased"));
         }
     }
-    let erased = ask(false)?;
+    let erased = ask(exact, false)?;
     if global.json {
         show::answer(&erased);
     } else if !global.quiet {
@@ -58,6 +54,40 @@ pub(super) fn erase(program: &Program<'_>, names: &[OsString], job: Option<Strin
         tell_where_else(&erased);
     }
     Ok(if erased.done { exit::DONE } else { exit::HAS_FAILURES })
+}
+
+/// The job, where one is named, and the document.
+fn named(names: &[OsString], job: Option<String>) -> Result<(Option<String>, &OsStr)> {
+    match (names, job) {
+        ([typed], job) => Ok((job, typed)),
+        ([job, typed], None) => Ok((Some(job.to_string_lossy().into_owned()), typed)),
+        _ => Err(Failure::usage("the job is named twice; name it once, before the document or by --job")),
+    }
+}
+
+/// What was typed, as the name that it is of one document alone. `\xE9` may be typed for a byte, and be in the name of another file.
+fn the_one(
+    typed: &OsStr,
+    would: impl Fn((String, Option<String>)) -> ingather_operations::problem::Result<Erasure>,
+) -> Result<(String, Option<String>)> {
+    let written = lookup::typed(typed);
+    let Some(literal) = lookup::literally(typed) else { return Ok(written) };
+    let is_there = std::fs::symlink_metadata(Path::new(typed)).is_ok();
+    let uris = |erasure: Erasure| erasure.documents.into_iter().map(|document| document.uri).next();
+    match (would(written.clone()).map(uris), would(literal.clone()).map(uris)) {
+        (Ok(Some(one)), Ok(Some(other))) if one != other => Err(Failure::usage(format!(
+            "`{0}` names two documents: {one}, which has bytes in its name that were written as `\\x` and two digits, and {other}, whose \
+             name is as it was typed; name one of these",
+            typed.display()
+        ))),
+        (Ok(Some(one)), Err(_)) if is_there => Err(Failure::usage(format!(
+            "there is a file `{0}`, which no job knows, and {one}, which has a byte in its name where `\\x` and two digits were typed; \
+             to erase that one, name it so",
+            typed.display()
+        ))),
+        (Err(_), Ok(Some(_))) => Ok(literal),
+        _ => Ok(written),
+    }
 }
 
 fn tell_would(document: &ErasedFromJob) {
@@ -113,7 +143,8 @@ pub(super) fn erased(program: &Program<'_>, job: Option<String>, limit: u32) -> 
             return show::answer(&row);
         }
         let state = if row.done_at.is_some() { "erased" } else { "waiting" };
-        show::line(&format!("{state:<8} {}  {}  {}, {}", show::time(row.at), row.by, row.job, row.document));
+        let job = if row.job.is_empty() { "every job" } else { &row.job };
+        show::line(&format!("{state:<8} {}  {}  {job}, {}", show::time(row.at), row.by, row.document));
     })?;
     if more && !global.quiet {
         show::stderr("there are more; see them with a larger --limit");
@@ -121,7 +152,8 @@ pub(super) fn erased(program: &Program<'_>, job: Option<String>, limit: u32) -> 
     Ok(if waits { exit::HAS_FAILURES } else { exit::DONE })
 }
 
-pub(super) fn readmit(program: &Program<'_>, job: String, typed: &OsStr) -> Result<u8> {
+pub(super) fn readmit(program: &Program<'_>, names: &[OsString]) -> Result<u8> {
+    let (job, typed) = named(names, None)?;
     let (document, path) = lookup::typed(typed);
     let request = ReadmitDocument { job, document, path };
     let let_in = documents::READMIT.call(&program.context(), &caller(), request)?;
@@ -129,7 +161,11 @@ pub(super) fn readmit(program: &Program<'_>, job: String, typed: &OsStr) -> Resu
         show::answer(&let_in);
     } else if !program.global.quiet {
         let documents::Readmitted { job, document } = let_in;
-        show::line(&format!("{job}: the next run takes in {document} again, where the source has it"));
+        let runs = match job.is_empty() {
+            true => "every job: its next run".to_owned(),
+            false => format!("{job}: the next run"),
+        };
+        show::line(&format!("{runs} takes in {document} again, where the source has it"));
     }
     Ok(exit::DONE)
 }

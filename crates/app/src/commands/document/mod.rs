@@ -29,7 +29,7 @@ pub(crate) fn run(global: &Global, command: Document) -> Result<u8> {
             erase::erase(&program, &names, job, erase::How { dry_run, yes })
         }
         Document::Erased { job, limit } => erase::erased(&program, job, limit),
-        Document::Readmit { job, document } => erase::readmit(&program, job, &document),
+        Document::Readmit { names } => erase::readmit(&program, &names),
     }
 }
 

@@ -69,3 +69,19 @@ fn a_client_starts_and_stops_jobs_and_is_told_what_is_refused() {
     service.end(rustix::process::Signal::TERM).exits(143);
     ask(&["job", "list"]).refuses(3, &["cannot be asked", "is `ingather serve` running there?"]);
 }
+
+#[test]
+fn commands_that_a_client_proposes_ask_the_same_service() {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "apple");
+    sandbox.synced(&[]);
+    let service = Service::start(&sandbox);
+    let network = format!("http://{}", service.address);
+    let ask = |words: &[&str]| asked(&sandbox, &network, Some(&service.key), words);
+    ask(&["job", "pause", "root"]).exits(0);
+    let told = ask(&["status"]).exits(1);
+    let proposed = format!("`ingather job resume root --server {network}` lets it run");
+    assert!(told.out.contains(&proposed), "{told:?}");
+    let refused = ask(&["document", "erase", "root", "none", "--yes"]).exits(2);
+    assert!(refused.err.contains(&format!("`ingather document erased --server {network}`")), "{refused:?}");
+}

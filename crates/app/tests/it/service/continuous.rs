@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::Service;
+use super::runs::at_rest;
 use crate::people::ordinary;
 use crate::sandbox::{Kept, Sandbox};
 use crate::stops::upgrade::comes;
@@ -165,4 +166,35 @@ fn passes_that_find_nothing_leave_one_row() {
     let quiet = |run: &&Value| run["run"].as_i64().unwrap() > 1 && run["counts"]["updated"] == 0;
     let runs = runs["runs"].as_array().unwrap();
     assert!(runs.iter().filter(quiet).count() <= 2, "{runs:?}");
+}
+
+#[test]
+fn what_a_person_wants_of_the_next_run_begins_one_at_once() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = sandbox(kept);
+        sandbox.write("b.txt", "apple");
+        let service = Service::start(&sandbox);
+        finds(&service, &["a.txt", "b.txt"]);
+        // A pass that is under way makes no room for them.
+        let asks = |path: &str, body: &Value| {
+            let ask = || service.request("POST", path).body(body).send(service.address);
+            assert!(comes(|| ask().status == 200), "{path}: {}", ask().body);
+        };
+        for path in ["/api/v1/jobs/root/resend", "/api/v1/jobs/root/reset-seeding"] {
+            let before = at_rest(&service, "root")["run"]["run"].as_i64().unwrap();
+            asks(path, &json!({}));
+            let begins = comes(|| {
+                let shown = shown(&service);
+                let run = &shown["run"];
+                run["run"].as_i64() > Some(before) && run["begun_by"] == "restart" && run["outcome"] == "done"
+            });
+            assert!(begins, "{path}: {}", shown(&service));
+            assert_ne!(shown(&service)["rereads"], true);
+        }
+        let document = json!({"document": "b.txt", "job": "root"});
+        asks("/api/v1/documents/erase", &document);
+        finds(&service, &["a.txt"]);
+        asks("/api/v1/documents/readmit", &document);
+        finds(&service, &["a.txt", "b.txt"]);
+    }
 }

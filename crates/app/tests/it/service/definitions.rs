@@ -62,7 +62,8 @@ fn a_job_is_defined_without_a_run_and_changed_only_when_that_is_said_and_nothing
     let define =
         |flags: &[&str]| asked(&sandbox, &server, None, &[&["job", "define", "root"], flags].concat());
     let made = define(&[]).exits(0);
-    assert_eq!(made.out, "job root is made; `ingather job start root` runs it, or its schedule does\n");
+    let start = format!("ingather job start root --server {server}");
+    assert_eq!(made.out, format!("job root is made; `{start}` runs it, or its schedule does\n"));
     let shown = service.answer("GET", "/api/v1/jobs/root");
     assert_eq!((&shown["documents"], &shown["run"]), (&json!(0), &json!(null)));
     assert_eq!(define(&[]).exits(0).out, "job root is as it was\n");

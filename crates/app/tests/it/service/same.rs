@@ -150,7 +150,7 @@ pub(super) fn prepared(kept: Kept) -> Sandbox {
     sandbox.synced(&["--history", "documents", "--notify", "nobody:finished"]);
     (0..40).for_each(|n| std::fs::remove_file(sandbox.root().join(format!("f{n}.txt"))).unwrap());
     assert_eq!(sandbox.sync(&[]).0.get("held"), 40);
-    sandbox.run(&["document", "erase", "root", "f59.txt"]).exits(0);
+    sandbox.run(&["document", "erase", "root", "f59.txt", "--yes"]).exits(0);
     sandbox
 }
 

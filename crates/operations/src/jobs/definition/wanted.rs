@@ -434,7 +434,7 @@ pub(crate) fn store_all(
     let repository = files(&writing.store, now)?;
     let stored = writing.store.write(Durability::Synced, |sql| {
         writing.lease.fence(sql)?;
-        let mut stored = Vec::with_capacity(wanted.len());
+        // Before anything is written: all of them are as they were seen, or none is changed.
         for one in wanted {
             let found = jobs::by_name(sql, &one.definition.name)?;
             let is_as_seen = match (&one.stored, &found) {
@@ -444,6 +444,9 @@ pub(crate) fn store_all(
             if !is_as_seen {
                 return Ok(None);
             }
+        }
+        let mut stored = Vec::with_capacity(wanted.len());
+        for one in wanted {
             let id = match &one.stored {
                 Some(job) => {
                     if one.changes() {

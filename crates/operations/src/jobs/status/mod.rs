@@ -19,7 +19,7 @@ use ingather_model::run_counts::counted;
 use ingather_store::connections::{self, Role};
 use ingather_store::documents::states::{self, States};
 use ingather_store::jobs::Job as Stored;
-use ingather_store::{Reader, Sql, StoreError, queue, runs};
+use ingather_store::{Reader, Sql, StoreError, leases, queue, runs};
 
 use self::progress::RunProgress;
 use super::{Run, ToldSchedule, schedule};
@@ -29,9 +29,11 @@ use crate::problem::Result;
 use crate::system::jobs::is_service;
 
 /// How a job stands.
-pub(super) struct JobStatus {
+pub(crate) struct JobStatus {
+    /// Where it is in its life: at rest, although its last run is open, where that was interrupted too often.
+    pub(crate) state: State,
     /// Why it does not work now, and what to do; none: it works, or is about to.
-    pub(super) hold: Option<String>,
+    pub(crate) hold: Option<String>,
     /// Its state by ManifoldCF's names, as far as whoever looks can tell.
     pub(super) manifold: Option<ManifoldJobState>,
     /// How far its run has come, where this process has one.
@@ -39,7 +41,7 @@ pub(super) struct JobStatus {
 }
 
 /// What the inventory says of several jobs: a question for all of them, whatever their number.
-pub(super) struct Known {
+pub(crate) struct Known {
     /// The documents of each by state; one that has none may be left out.
     states: HashMap<JobId, States>,
     /// The last run of each.
@@ -50,7 +52,7 @@ pub(super) struct Known {
 
 impl Known {
     /// What it says of these.
-    pub(super) fn of(sql: &mut Sql<'_>, jobs: &[Stored]) -> std::result::Result<Known, StoreError> {
+    pub(crate) fn of(sql: &mut Sql<'_>, jobs: &[Stored]) -> std::result::Result<Known, StoreError> {
         let ids: Vec<i64> = jobs.iter().map(|job| job.id.0).collect();
         let outputs = connections::list(sql)?.into_iter().filter(|one| one.role == Role::Output);
         Ok(Known {
@@ -67,7 +69,7 @@ impl Known {
 }
 
 /// How a job stands that had this run last.
-pub(super) fn of(
+pub(crate) fn of(
     context: &Context<'_>,
     reader: &Reader,
     job: &Stored,
@@ -76,6 +78,9 @@ pub(super) fn of(
 ) -> Result<JobStatus> {
     let serves = context.host.background().is_some();
     let glance = if serves { context.host.process().glance(job.id) } else { Glance::default() };
+    let interrupted = if glance.works { None } else { interrupted(context, reader, job)? };
+    let at_rest = interrupted.as_ref().map(|_| Stored { state: State::Resting, ..job.clone() });
+    let job = at_rest.as_ref().unwrap_or(job);
     // Elsewhere a run that is on record is taken for one that works while somebody may work on it.
     let is_open = !matches!(job.state, State::Resting | State::Starting);
     let works = glance.works || (!serves && is_open && context.may_work());
@@ -83,14 +88,31 @@ pub(super) fn of(
     let facts = facts(context, job, last, glance, works, &missing);
     let waiting = known.states_of(job.id).waiting;
     let found = JobFound { job, last, told, waiting, works, glance };
-    let hold = match held(&found) {
+    // Before a window that is closed: when that opens, nothing begins.
+    let hold = match held(&found).or(interrupted.filter(|_| !job.paused)) {
         None => found.hold(context, reader, &facts, &missing)?,
-        held => held,
+        hold => hold,
     };
     let progress = last.zip(glance.progress).filter(|_| works && !glance.begins).map(|(run, snapshot)| {
         RunProgress::of(snapshot, glance.lists, run, waiting, context.now(), hold.is_some())
     });
-    Ok(JobStatus { hold, manifold: manifold_job_state(&facts), progress })
+    Ok(JobStatus { state: job.state, hold, manifold: manifold_job_state(&facts), progress })
+}
+
+/// Why a job rests whose run was interrupted too often, where this process has none of it. Elsewhere a run that began since the process that may write
+/// did is taken for one of its own.
+pub(crate) fn interrupted(context: &Context<'_>, reader: &Reader, job: &Stored) -> Result<Option<String>> {
+    let is_open = matches!(job.state, State::Starting | State::Working | State::Sweeping | State::Ending);
+    if !is_open || job.restart.is_some() {
+        return Ok(None);
+    }
+    let (last, since) = reader.read(|sql| {
+        Ok((runs::list(sql, job.id, limits::INTERRUPTIONS_MAX)?, leases::since(sql, context.now())?))
+    })?;
+    let serves = context.host.background().is_some();
+    let began_before = |run: &runs::Run| since.is_none_or(|since| run.started_at < since);
+    let is_left = serves || last.first().is_some_and(began_before);
+    Ok(interrupted_too_often(&job.name, &last).filter(|_| is_left))
 }
 
 /// What is known of a job at one moment.
@@ -156,7 +178,7 @@ impl JobFound<'_> {
                 Some(format!("it is {RETRY}"))
             }
             Ok(()) if works || is_idle => None,
-            Ok(()) => goes_on(context, reader, job)?,
+            Ok(()) => goes_on(context, job),
         })
     }
 }
@@ -208,20 +230,16 @@ fn waits_for_throttle(until: i64) -> String {
     }
 }
 
-/// Why a run that was interrupted or put down does not go on: too often, or because nobody is there who has it do so.
-fn goes_on(context: &Context<'_>, reader: &Reader, job: &Stored) -> Result<Option<String>> {
+/// Why a run that was interrupted or put down does not go on: nobody is there who has it do so.
+fn goes_on(context: &Context<'_>, job: &Stored) -> Option<String> {
     let name = &job.name;
     if job.state == State::Deleting {
-        return Ok(Some(format!("it is being deleted; `ingather job delete {name}` goes on with it")));
-    }
-    let last = reader.read(|sql| runs::list(sql, job.id, limits::INTERRUPTIONS_MAX))?;
-    if let Some(sentence) = interrupted_too_often(name, &last).filter(|_| job.restart.is_none()) {
-        return Ok(Some(sentence));
+        return Some(format!("it is being deleted; `ingather job delete {name}` goes on with it"));
     }
     let is_there = context.host.background().is_some() || context.may_work();
-    Ok((!is_there).then(|| {
+    (!is_there).then(|| {
         format!("nobody works on it; `ingather serve` goes on with it, or `ingather job start {name}`")
-    }))
+    })
 }
 
 fn facts(

@@ -11,20 +11,20 @@ use crate::dice::Dice;
 use crate::sandbox::{Answer, Kept, Sandbox};
 use crate::stops::kill::killed_after;
 
-fn path(sandbox: &Sandbox, name: &str) -> String {
+pub(super) fn path(sandbox: &Sandbox, name: &str) -> String {
     sandbox.root().join(name).to_str().unwrap().to_owned()
 }
 
-fn erase(sandbox: &Sandbox, arguments: &[&str]) -> Answer {
-    sandbox.run(&[&["document", "erase", "--json"], arguments].concat())
+pub(super) fn erase(sandbox: &Sandbox, arguments: &[&str]) -> Answer {
+    sandbox.run(&[&["document", "erase", "--yes", "--json"], arguments].concat())
 }
 
-fn erased(sandbox: &Sandbox) -> Vec<Value> {
+pub(super) fn erased(sandbox: &Sandbox) -> Vec<Value> {
     sandbox.run(&["document", "erased", "--json"]).json()
 }
 
 /// What a journal tells of an address, in order.
-fn told(journal: &Path, uri: &str) -> Vec<String> {
+pub(super) fn told(journal: &Path, uri: &str) -> Vec<String> {
     let text = std::fs::read_to_string(journal).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|line| line["uri"] == uri).map(|line| line["op"].as_str().unwrap().to_owned()).collect()
@@ -88,10 +88,6 @@ fn an_erased_document_is_nowhere_and_no_run_brings_it_back() {
         sandbox
             .run(&["document", "readmit", "root", "d/secret.txt"])
             .refuses(2, &["was erased", "document erased"]);
-        // What goes with its job is no list of somebody's files any more.
-        erase(&sandbox, &[&file]).exits(0);
-        sandbox.run(&["job", "delete", "root", "-q"]).exits(0);
-        assert_eq!(erased(&sandbox), [Value::Null; 0]);
     }
 }
 
@@ -118,8 +114,10 @@ fn it_is_erased_from_every_job_that_has_it_and_a_name_of_two_documents_is_refuse
         sandbox.synced(&[]);
         let sub = path(&sandbox, "sub");
         sandbox.run(&["sync", &sub, "--name", "sub"]).exits(0);
-        sandbox.run(&["document", "erase", "a.txt"]).refuses(2, &["2 documents", "root/a.txt", "sub/a.txt"]);
-        sandbox.run(&["document", "erase", "nowhere.txt"]).refuses(2, &["no job knows"]);
+        sandbox
+            .run(&["document", "erase", "a.txt", "--yes"])
+            .refuses(2, &["2 documents", "root/a.txt", "sub/a.txt"]);
+        sandbox.run(&["document", "erase", "nowhere.txt", "--yes"]).refuses(2, &["no job knows"]);
         let one = &erase(&sandbox, &["sub", "a.txt"]).exits(0).json()[0];
         assert_eq!((&one["also_in"], &one["documents"][0]["job"]), (&json!(["root"]), &json!("sub")));
         sandbox.synced(&[]);
@@ -143,12 +141,17 @@ fn an_output_that_is_away_is_named_and_lets_go_when_it_is_back() {
     let to = format!("journal:{}", journal.display());
     sandbox.synced(&["--to", "index", "--to", &to]);
     let uri = format!("file://{}", path(&sandbox, "a.txt"));
+    sandbox.write("b.txt", "apple");
+    sandbox.synced(&[]);
     std::fs::rename(&folder, &away).unwrap();
     let not_yet = &erase(&sandbox, &["root", "a.txt"]).exits(1).json()[0];
     let left = &not_yet["documents"][0]["left"];
     assert_eq!((&not_yet["done"], &left[0]["output"]), (&json!(false), &json!(to)), "{not_yet}");
     assert_eq!(sandbox.find("quicksilver"), [""; 0], "the index has let go of it");
     sandbox.run(&["document", "erased"]).exits(1);
+    // It is not asked for again where it is on its way out.
+    let resent = &sandbox.run(&["job", "resend", "root", "--dry-run", "--json"]).exits(0).json()[0];
+    assert_eq!(resent["documents"], 2, "the other document, once for each output: {resent}");
     let mut service = Service::start(&sandbox);
     assert_eq!(service.answer("GET", "/api/v1/documents/erased")["documents"][0]["done_at"], Value::Null);
     std::fs::rename(&away, &folder).unwrap();
@@ -215,7 +218,7 @@ fn a_killed_erasing_goes_on_with_whoever_comes_next() {
             break;
         }
         let micros = 1 + dice.below(120_000) as u64;
-        let erase = sandbox.command(&["document", "erase", "root", "a.txt", "-q"]);
+        let erase = sandbox.command(&["document", "erase", "root", "a.txt", "-q", "--yes"]);
         killed_after(erase, Duration::from_micros(micros));
         let wanted = erased(&sandbox);
         let at = format!("round {round}, killed after {micros} µs: {wanted:?}");

@@ -2,5 +2,6 @@
 
 mod addresses;
 mod erase;
+mod erased;
 mod moves;
 mod restart;

@@ -72,8 +72,7 @@ fn a_renamed_root_is_neither_read_nor_sent_again() {
         // What another job knows by where it is is one document all the same.
         sandbox.run(&["sync", new.join("d1").to_str().unwrap(), "--name", "one"]).exits(0);
         let file = new.join("d1/f1.txt");
-        let erased =
-            &sandbox.run(&["document", "erase", file.to_str().unwrap(), "--json"]).exits(0).json()[0];
+        let erased = &super::erase::erase(&sandbox, &[file.to_str().unwrap()]).exits(0).json()[0];
         assert_eq!(erased["documents"].as_array().unwrap().len(), 2, "{erased}");
         sandbox.run(&["job", "delete", "one", "-q"]).exits(0);
         // Its former place is nobody else's yet, and a declaration changes nothing of that.

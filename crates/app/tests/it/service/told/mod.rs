@@ -2,4 +2,5 @@
 
 mod history;
 mod holds;
+mod interrupted;
 pub(super) mod notices;
