@@ -1,7 +1,7 @@
 //! Runs that are begun anew, and waited for.
 
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::Service;
 use super::super::runs::{at_rest, hold_amid_run};
@@ -85,8 +85,9 @@ fn an_abort_takes_a_restart_back_and_the_end_of_the_service_does_not() {
     service.answer("POST", "/api/v1/jobs/root/restart");
     assert_eq!(service.answer("POST", "/api/v1/jobs/root/abort")["stopping"], true);
     let shown = service.answer("GET", "/api/v1/jobs/root");
-    let stops = (json!("ABORTINGSEEDING"), json!("it is being stopped; what is in hands is put down first"));
-    assert_eq!((shown["manifold_state"].clone(), shown["hold"].clone()), stops);
+    // Its listing ends at once where it has not come to what is held.
+    assert!(["ABORTINGSEEDING", "ABORTING"].map(Value::from).contains(&shown["manifold_state"]), "{shown:#}");
+    assert_eq!(shown["hold"], "it is being stopped; what is in hands is put down first");
     holder.batch_execute("ROLLBACK").unwrap();
     let shown = at_rest(&service, "root");
     let last = (&shown["state"], &shown["run"]["run"], &shown["run"]["outcome"]);
