@@ -1,5 +1,6 @@
 //! table: the rows of the bench, in the order of the page.
 
+mod at_once;
 mod counts;
 mod files;
 mod first;
@@ -59,7 +60,9 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "idle", measure: many_jobs::idle },
     Row { name: "busy", measure: many_jobs::busy },
     Row { name: "moves", measure: moves::measure },
+    Row { name: "at-once", measure: at_once::measure },
     Row { name: "served", measure: served::measure },
+    Row { name: "fairness", measure: inventory::fairness },
     Row { name: "real-tree", measure: real_tree::measure },
     Row { name: COUNTS, measure: counts::measure },
 ];

@@ -22,7 +22,9 @@ use serde_json::{Value, json};
 
 use crate::{Result, measure};
 
-static REPOSITORIES: &[&RepositoryKind] = &[&repository::REPOSITORY];
+static REPOSITORIES: &[&RepositoryKind] = &[&repository::REPOSITORY, &repository::REPOSITORY_OF_BINS];
+/// Threads of a job whose fetches take their time: none of its bins waits for one.
+const SLOW_THREADS: usize = 16;
 
 struct SystemClock;
 
@@ -103,10 +105,17 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
         schedule: None,
     };
     let id = store.write(Durability::Synced, |sql| {
-        let kind = repository::REPOSITORY.name;
+        // Of each bin one document is fetched at a time.
+        let (kind, settings) = match source["fetch_ms"].as_u64() {
+            Some(_) => {
+                let rule = json!({ "bins": ".*", "fetches_at_once": 1 });
+                (repository::REPOSITORY_OF_BINS.name, json!({ "throttle": [rule] }))
+            }
+            None => (repository::REPOSITORY.name, json!({})),
+        };
         let connection = match connections::find(sql, Role::Repository, NAME)? {
             Some(connection) => connection,
-            None => connections::add(sql, Role::Repository, kind, NAME, &json!({}), now)?,
+            None => connections::add(sql, Role::Repository, kind, NAME, &settings, now)?,
         };
         jobs::add(sql, connection.id, "/", &definition, now)
     })?;
@@ -123,7 +132,11 @@ fn engine(store: &Store, data: &str) -> Result<Engine> {
         doing: "bench".to_owned(),
     };
     let lease = store.write(Durability::Synced, |sql| leases::take(sql, &member, now))?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let slow = store.reader().read(jobs::list)?.iter().any(|job| job.definition.source["fetch_ms"].is_u64());
+    let threads = match slow {
+        true => SLOW_THREADS,
+        false => std::thread::available_parallelism().map_or(1, usize::from).min(8),
+    };
     Ok(Engine {
         reader: store.reader().clone(),
         writer: Some((store.clone(), lease)),

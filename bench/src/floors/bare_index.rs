@@ -27,7 +27,7 @@ struct Fields {
     kept: Field,
     /// Name and path.
     names: [Field; 2],
-    /// Title and path, to order hits by.
+    /// Folder and name, to order hits by.
     orders: [Field; 2],
     author: Field,
     /// Media type, ending and language.
@@ -36,6 +36,8 @@ struct Fields {
     numbers: [Field; 6],
     /// Digest of the text, to find equal ones by.
     text: Field,
+    /// Some bits of it.
+    text_bucket: Field,
     size: Field,
     modified: Field,
 }
@@ -57,8 +59,12 @@ fn fields() -> Fields {
         body: builder.add_text_field("body", text(BY_TONGUE).set_stored()),
         kept: builder.add_bytes_field("kept", BytesOptions::default().set_stored()),
         names: ["name", "path"].map(|name| builder.add_text_field(name, text(PLAIN))),
-        orders: ["title_order", "path_order"]
-            .map(|name| builder.add_text_field(name, TextOptions::default().set_fast("raw"))),
+        orders: {
+            // A file without a title has none.
+            builder.add_text_field("title_order", TextOptions::default().set_fast("raw"));
+            ["path_order", "name_order"]
+                .map(|name| builder.add_text_field(name, TextOptions::default().set_fast("raw")))
+        },
         author: builder.add_text_field("author", text(PLAIN)),
         whole: {
             let whole = [
@@ -72,7 +78,8 @@ fn fields() -> Fields {
         },
         numbers: ["address", "class", "place", "version", "seq", "job"]
             .map(|name| builder.add_i64_field(name, column.clone())),
-        text: builder.add_i64_field("text", column.clone().set_indexed()),
+        text: builder.add_i64_field("text", column.clone()),
+        text_bucket: builder.add_i64_field("text_bucket", NumericOptions::default().set_indexed()),
         size: builder.add_u64_field("size", column.clone()),
         modified: builder.add_i64_field("modified", column.clone()),
         schema: Schema::builder().build(),
@@ -150,14 +157,17 @@ fn add_files<'p>(
         let mut document = TantivyDocument::new();
         document.add_text(fields.id, &id);
         document.add_text(fields.title, &name);
-        document.add_i64(fields.text, digest(&text));
+        let digest = digest(&text);
+        document.add_i64(fields.text, digest);
+        document.add_i64(fields.text_bucket, digest & 0xfff);
         document.add_text(fields.body, text);
         document.add_bytes(fields.kept, &serde_json::to_vec(&kept)?);
         document.add_text(fields.author, "owner");
         for (field, text) in fields.names.into_iter().zip([name.as_ref(), below.as_ref()]) {
             document.add_text(field, text);
         }
-        for (field, text) in fields.orders.into_iter().zip([name.as_ref(), below.as_ref()]) {
+        let folder = below.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for (field, text) in fields.orders.into_iter().zip([folder, name.as_ref()]) {
             document.add_text(field, text.to_lowercase());
         }
         for (field, word) in fields.whole.into_iter().zip(["text/plain", "txt", "en"]) {

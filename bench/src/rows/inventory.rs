@@ -159,3 +159,34 @@ pub(super) fn delete(bench: &Bench) -> Result<Vec<Line>> {
     }
     Ok(lines)
 }
+
+/// Time of one fetch of the documents whose bins take turns.
+const FETCH_MS: u64 = 50;
+
+/// Bins of which each fetches one document at a time: together they take no longer than one of them.
+pub(super) fn fairness(bench: &Bench) -> Result<Vec<Line>> {
+    const BINS: usize = 10;
+    let each = bench.size(200);
+    let source = json!({
+        "documents": BINS * each, "each": each, "levels": 0, "bytes": 200, "fetch_ms": FETCH_MS,
+    });
+    let mut lines = Vec::new();
+    for (name, store) in stores(bench)? {
+        let data = bench.path("synthetic");
+        let (_, told) = synthetic("run", &data, &store, "null", &source)?;
+        clear(bench, &store)?;
+        let alone = (each as u64 * FETCH_MS) as f64 / 1_000.0;
+        lines.push(Line {
+            work: format!(
+                "{BINS} bins of {each} documents, one fetch at a time in each, {FETCH_MS} ms a fetch, {name}, once"
+            ),
+            ours: format!("CPU {:.2} s, wall {:.2} s", number(&told, "cpu"), number(&told, "seconds")),
+            beside: format!("the fetches of one bin: wall {alone:.2} s"),
+            what: "wall",
+            value: number(&told, "seconds") / alone,
+            unit: "×",
+            goal: Goal::Most(1.05),
+        });
+    }
+    Ok(lines)
+}

@@ -17,18 +17,18 @@ const DATA: &str = "moved";
 /// Time after which the right to write is free that a process of the bench had: it does not give it back.
 const LEASE: Duration = Duration::from_millis(limits::LEASE_MS as u64 + 1_000);
 /// Files seen after which a crawl is amid its work.
-const AMID: u64 = 5_000;
+pub(super) const AMID: u64 = 5_000;
 
 /// A step with the milliseconds that it took each time.
-struct Step {
-    what: &'static str,
-    work: String,
-    took: Vec<f64>,
-    most: f64,
+pub(super) struct Step {
+    pub(super) what: &'static str,
+    pub(super) work: String,
+    pub(super) took: Vec<f64>,
+    pub(super) most: f64,
 }
 
 impl Step {
-    fn line(self) -> Line {
+    pub(super) fn line(self) -> Line {
         let longest = self.took.iter().copied().fold(0.0, f64::max);
         Line {
             work: self.work,
@@ -42,7 +42,8 @@ impl Step {
     }
 }
 
-fn define(client: &mut Client, name: &str, root: &std::path::Path, output: &str) -> Result<()> {
+/// Makes a job over a folder.
+pub(super) fn define(client: &mut Client, name: &str, root: &std::path::Path, output: &str) -> Result<()> {
     let job = json!({"name": name, "repository": "files", "source": {"root": root},
         "stages": [{"transform": "text", "settings": {}}], "outputs": [output],
         "delete_guard": {"limits": {"percent": 10, "documents": 20}}, "compare_content": false});
@@ -64,7 +65,7 @@ fn moved(
 }
 
 /// Files that the run under way of a job has brought so far.
-fn amid(client: &mut Client, job: &str, files: u64) -> Result<()> {
+pub(super) fn amid(client: &mut Client, job: &str, files: u64) -> Result<()> {
     client.waits(job, Instant::now(), |shown| shown["documents"].as_u64() >= Some(files)).map(drop)
 }
 

@@ -28,7 +28,7 @@ fn served(bench: &Bench, files: &Files, store: Option<&str>) -> Result<[Cost; 2]
                 "delete_guard": {"limits": {"percent": 10, "documents": 20}}, "compare_content": false}]}}),
     )?;
     let mut of = |what: &str| -> Result<Cost> {
-        let (last, cost) = costs(&service, || client.runs("deep"))?;
+        let (last, cost) = costs(&service, || client.runs_undisturbed("deep"))?;
         let counts: &Value = &last["counts"];
         match last["outcome"] == "done" && counts[what] == files.count {
             true => Ok(cost),

@@ -1,6 +1,7 @@
 //! A repository that makes its documents up, any number of them, so that only the engine and the store are measured.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
@@ -15,7 +16,7 @@ use ingather_model::key::Stamp;
 use ingather_model::limits;
 use ingather_model::scope::Scope;
 
-use crate::trees;
+use crate::{measure, trees};
 
 /// Groups that acls name; a user of the query bench is in half of them.
 pub(crate) const GROUPS: u32 = 2_000;
@@ -30,30 +31,39 @@ struct MadeUp {
     acls: u64,
     /// Bytes of each text.
     bytes: usize,
+    /// Time that each fetch takes, milliseconds.
+    fetch_ms: u64,
 }
 
-/// The kind; settings: `documents`, `each`, `acls`, `bytes`.
-pub(crate) static REPOSITORY: RepositoryKind = RepositoryKind {
-    name: "synthetic",
-    about: "Makes its documents up.",
-    capabilities: RepositoryCapabilities {
-        list: true,
-        access: true,
-        unique_uris: true,
-        looks: false,
-        bins: false,
-    },
-    source_schema: schema_of::<NoSettings>,
-    open: |source, _| {
-        let number = |name: &str| source[name].as_u64().unwrap_or_default();
-        Ok(Arc::new(MadeUp {
-            documents: number("documents"),
-            each: number("each").max(1),
-            acls: number("levels"),
-            bytes: number("bytes") as usize,
-        }))
-    },
-};
+/// The kind; settings: `documents`, `each`, `levels`, `bytes`, `fetch_ms`.
+pub(crate) static REPOSITORY: RepositoryKind = kind("synthetic", false);
+/// The same with a bin for each folder.
+pub(crate) static REPOSITORY_OF_BINS: RepositoryKind = kind("synthetic_bins", true);
+
+const fn kind(name: &'static str, bins: bool) -> RepositoryKind {
+    RepositoryKind {
+        name,
+        about: "Makes its documents up.",
+        capabilities: RepositoryCapabilities {
+            list: true,
+            access: true,
+            unique_uris: true,
+            looks: false,
+            bins,
+        },
+        source_schema: schema_of::<NoSettings>,
+        open: |source, _| {
+            let number = |name: &str| source[name].as_u64().unwrap_or_default();
+            Ok(Arc::new(MadeUp {
+                documents: number("documents"),
+                each: number("each").max(1),
+                acls: number("levels"),
+                bytes: number("bytes") as usize,
+                fetch_ms: number("fetch_ms"),
+            }))
+        },
+    }
+}
 
 impl MadeUp {
     fn acl(self, number: u64) -> Acl {
@@ -119,6 +129,9 @@ impl Repository for MadeUp {
     fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         let mut observed = self.look(call, key)?;
         let number = self.number(key).ok_or(Fault::Gone)?;
+        if self.fetch_ms > 0 {
+            measure::pause(Duration::from_millis(self.fetch_ms));
+        }
         let text = trees::text(number, self.bytes);
         read(&mut observed.record, &observed.acl, &mut text.as_bytes())?;
         Ok(observed)
@@ -126,6 +139,10 @@ impl Repository for MadeUp {
 
     fn probe(&self, _call: &CallContext, key: &str) -> Presence {
         if self.number(key).is_some() { Presence::Present } else { Presence::Absent }
+    }
+
+    fn bins(&self, key: &str) -> Vec<String> {
+        key.split_once('/').map(|(folder, _)| folder.to_owned()).into_iter().collect()
     }
 
     fn uri(&self, key: &str) -> String {

@@ -2,6 +2,7 @@
 
 mod history;
 mod jobs;
+mod properties;
 mod refused;
 mod search;
 mod service;
@@ -12,6 +13,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use ingather_model::limits;
 
 pub(crate) use history::{History, OfHistory, OfInventory, Report, Time};
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
@@ -60,8 +62,12 @@ pub(crate) struct Global {
     /// Where the inventory is kept: postgres://user@host/database instead of SQLite in the data directory
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) store: Option<String>,
+    /// The key of the secrets in definitions; made when the first is stored [default: $INGATHER_SECRETS_KEY, else secrets.key in the data
+    /// directory]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) secrets_key: Option<PathBuf>,
     /// Threads of a sync, for listing and reading [default: as many as the machine has, at most 8]
-    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = values::from_one::<256>)]
+    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = values::from_one::<{ limits::THREADS_MAX }>)]
     pub(crate) threads: Option<u32>,
     /// Read no file where the kernel does not confine what reads it (Landlock, seccomp)
     #[arg(long, global = true, env = "INGATHER_REQUIRE_SANDBOX", hide_env = true)]
@@ -73,7 +79,7 @@ pub(crate) struct Global {
     pub(crate) shared_journal: bool,
     /// Ask the service there, unix:PATH, http://127.0.0.1:PORT or https://HOST:PORT, instead of a data directory; the API key stands in
     /// INGATHER_API_KEY
-    #[arg(long, value_name = "URL", global = true, conflicts_with_all = ["data", "store"])]
+    #[arg(long, value_name = "URL", global = true, conflicts_with_all = ["data", "store", "secrets_key"])]
     pub(crate) server: Option<String>,
     /// Trust whom the certificates in this file (PEM) stand behind, for https: [default: those of the system]
     #[arg(long, value_name = "FILE", global = true, requires = "server")]
@@ -88,6 +94,17 @@ pub(crate) struct Global {
     /// Say more; twice: everything
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+}
+
+/// What can be done about secrets.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Secrets {
+    /// Seal all secrets with a new key, which takes the place of the old one
+    #[command(after_help = "Example:\n  ingather secrets rotate\n\n\
+        Keep a copy of the new file, apart from backups; those of before still need the old one.\n\
+        Where several machines share a PostgreSQL database, each needs a copy of the new file.\n\n\
+        Exit codes: 0 done, or nothing is sealed · 2 wrong use · 3 could not work, the old key stays")]
+    Rotate,
 }
 
 /// The commands.
@@ -179,7 +196,8 @@ pub(crate) enum Command {
     /// Write the data directory's state to one file, consistent, also while a sync works
     #[command(after_help = "Example:\n  ingather backup /backups/ingather-monday.tar\n\n\
         In it: the store, the search index, the settings as `ingather export` writes them. Not in it:\n\
-        sources, journals, and an inventory in PostgreSQL (--store), which pg_dump saves.\n\n\
+        sources, journals, the key of secrets, and an inventory in PostgreSQL (--store),\n\
+        which pg_dump saves.\n\n\
         Exit codes: 0 done · 2 the file exists · 3 could not work")]
     Backup {
         /// The file to make; - for standard output
@@ -199,6 +217,12 @@ pub(crate) enum Command {
         /// What `ingather backup` wrote; - for standard input
         file: PathBuf,
     },
+    /// Look after the key that secrets in definitions are sealed with
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ingather secrets rotate\n\nExit codes: those of each command, see its --help"
+    )]
+    Secrets(Secrets),
     /// Answer over HTTP, and run jobs that clients start
     Serve(Serve),
     /// Say who may ask the service
@@ -290,6 +314,16 @@ impl Command {
                 | Command::PictureWorker { .. }
                 | Command::Completions { .. }
         )
+    }
+
+    /// Properties of ManifoldCF that it was given.
+    pub(crate) fn properties(&self) -> &[String] {
+        match self {
+            Command::Sync(Sync { properties, .. }) | Command::Serve(Serve { properties, .. }) => {
+                &properties.given
+            }
+            _ => &[],
+        }
     }
 
     /// Whether each line of its log is an object of JSON.

@@ -22,8 +22,9 @@ mod why;
 use clap::CommandFactory;
 
 use ingather_operations::jobs::Resends;
+use ingather_operations::system::properties::{self, Given};
 
-use crate::arguments::{Arguments, Command, Global, Journal, Selftest};
+use crate::arguments::{Arguments, Command, Global, Journal, Secrets, Selftest};
 use crate::exit::{self, Failure, Result};
 use crate::{handles, interrupt, show, wiring};
 
@@ -37,6 +38,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         return Err(Failure::usage("no service does this, but this program itself; leave --server out"));
     }
     global.server.iter().for_each(|server| show::server::asks(server));
+    let global = named_twice(global, &command)?;
     if !command.is_worker() {
         interrupt::looks();
         handles::refuse_too_few(&command, wiring::threads(&global))?;
@@ -56,6 +58,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Verify { output, repair, limit } => verify::run(&global, output, repair, limit),
         Command::Backup { file } => backup::backup(&global, file),
         Command::Restore { file } => backup::restore(&global, file),
+        Command::Secrets(Secrets::Rotate) => declaration::secrets::rotate(&global),
         Command::Serve(serve) => serve::run(&global, &serve),
         Command::ApiKey(key) => api_key::run(&global, key),
         Command::Audit { limit } => audit::run(&global, limit),
@@ -79,6 +82,32 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
             Ok(exit::DONE)
         }
     }
+}
+
+/// The settings with those that were given by the names that ManifoldCF has for them; says which of these have no effect here.
+fn named_twice(mut global: Global, command: &Command) -> Result<Global> {
+    let given = command.properties();
+    if given.is_empty() {
+        return Ok(global);
+    }
+    if global.server.is_some() {
+        let sentence =
+            "properties are of the process that reads, which is the service; give them to `ingather serve`";
+        return Err(Failure::usage(sentence));
+    }
+    let Given { threads, notice } = properties::given(given)?;
+    if threads.is_some() && global.threads.is_some() {
+        let sentence = "--threads and its second name, org.apache.manifoldcf.crawler.threads, are both given; give one of them";
+        return Err(Failure::usage(sentence));
+    }
+    global.threads = threads.or(global.threads);
+    if let Some(notice) = notice.filter(|_| !global.quiet) {
+        match command {
+            Command::Serve(_) => show::log_line(&notice),
+            _ => show::stderr(&notice),
+        }
+    }
+    Ok(global)
 }
 
 /// Says which jobs have documents that an output lost, and that no search finds until their own next run.

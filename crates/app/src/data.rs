@@ -4,10 +4,13 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ingather_contract::call::Clock as _;
 use ingather_operations::Writing;
+use ingather_operations::secrets::Marked;
 use ingather_store::leases::{self, Member};
+use ingather_store::secrets::{KEY_FILE, Secrets};
 use ingather_store::{Durability, Reader, Store, StoreError, Target};
 
 use crate::arguments::Global;
@@ -29,6 +32,7 @@ const IDENTITY_BYTES_MAX: u64 = 1_024;
 pub(crate) struct DataDirectory {
     pub(crate) path: PathBuf,
     target: Target,
+    secrets: Arc<Secrets>,
 }
 
 /// The number of a data directory, as it is kept there.
@@ -69,26 +73,41 @@ impl DataDirectory {
                 return Err(Failure::usage("--store takes a URL such as postgres://user@host/database"));
             }
         };
-        Ok(DataDirectory { path, target })
+        let key = match global.secrets_key.clone().or_else(|| from_environment("INGATHER_SECRETS_KEY")) {
+            Some(key) => std::path::absolute(&key)
+                .map_err(|error| Failure::usage(format!("secrets key {}: {error}", key.display())))?,
+            None => path.join(KEY_FILE),
+        };
+        let secrets = Arc::new(Secrets::new(key, Box::new(Marked(ingather_connectors::ALL))));
+        Ok(DataDirectory { path, target, secrets })
     }
 
     /// The store for reading; none when there is none yet.
     pub(crate) fn reader(&self) -> Result<Option<Reader>> {
         self.may_be_read()?;
-        Reader::open(&self.target).map_err(|error| self.unusable(error))
+        Reader::open_with(&self.target, self.secrets()).map_err(|error| self.unusable(error))
     }
 
     /// The same for a run: a store of an earlier version is brought up to date first.
     pub(crate) fn reader_up_to_date(&self, doing: &str) -> Result<Option<Reader>> {
         self.may_be_read()?;
-        let mut reader = Reader::open(&self.target);
+        let mut reader = Reader::open_with(&self.target, self.secrets());
         if matches!(reader, Err(StoreError::Older)) {
             self.make()?;
             let _lock = self.lock(doing)?;
             interrupt::changes();
-            reader = Store::open(&self.target).map(|store| Some(store.reader().clone()));
+            reader = Store::open_with(&self.target, self.secrets()).map(|store| Some(store.reader().clone()));
         }
         reader.map_err(|error| self.unusable(error))
+    }
+
+    fn secrets(&self) -> Option<Arc<Secrets>> {
+        Some(self.secrets.clone())
+    }
+
+    /// Where the key of the secrets is.
+    pub(crate) fn secrets_key(&self) -> &Path {
+        self.secrets.file()
     }
 
     fn may_be_read(&self) -> Result<()> {
@@ -180,7 +199,7 @@ impl DataDirectory {
         let lock = self.lock(doing)?;
         // From the lock on, Ctrl-C ends with what is under way.
         interrupt::changes();
-        let store = Store::open(&self.target).map_err(|error| self.unusable(error))?;
+        let store = Store::open_with(&self.target, self.secrets()).map_err(|error| self.unusable(error))?;
         let pid = i64::from(std::process::id());
         let member =
             Member { id: format!("{pid}-{now}"), until: 0, pid, host: self.host()?, doing: doing.to_owned() };
@@ -377,13 +396,16 @@ fn is_closed(file: &Path) -> bool {
     File::open(file).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
+fn from_environment(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 fn default_path() -> Result<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(named) = from("INGATHER_DATA") {
+    if let Some(named) = from_environment("INGATHER_DATA") {
         return Ok(named);
     }
-    from("XDG_DATA_HOME")
-        .or_else(|| from("HOME").map(|home| home.join(".local/share")))
+    from_environment("XDG_DATA_HOME")
+        .or_else(|| from_environment("HOME").map(|home| home.join(".local/share")))
         .map(|base| base.join("ingather"))
         .ok_or_else(|| Failure::usage("no home directory is known; name a data directory with --data"))
 }

@@ -310,7 +310,8 @@ impl Service for Running {
     fn note(&self, entry: &LogEntry<'_>) {
         let LogEntry { event, outcome, job, caller, request } = *entry;
         if !show::writes_objects() {
-            let of = if job.is_empty() { String::new() } else { format!(" of job {job}") };
+            let of =
+                if job.is_empty() { String::new() } else { format!(" of job `{}`", job.replace('`', "'")) };
             return self.log(&format!("{caller} asked for {event}{of}: {outcome}"));
         }
         let more = [("outcome", outcome), ("job", job), ("caller", caller), ("request", request)];
@@ -355,6 +356,10 @@ impl Background for Running {
 impl Host for Running {
     fn data(&self) -> &Path {
         &self.data.path
+    }
+
+    fn secrets_key(&self) -> PathBuf {
+        self.data.secrets_key().to_owned()
     }
 
     fn reader(&self) -> Result<Option<Reader>> {

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -161,6 +161,10 @@ pub(crate) fn caller() -> Caller<'static> {
 impl Host for Program<'_> {
     fn data(&self) -> &Path {
         self.data.as_ref().map_or(Path::new(""), |data| &data.path)
+    }
+
+    fn secrets_key(&self) -> PathBuf {
+        self.data.as_ref().map(|data| data.secrets_key().to_owned()).unwrap_or_default()
     }
 
     fn reader(&self) -> Result<Option<Reader>> {

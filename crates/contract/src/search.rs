@@ -173,7 +173,7 @@ pub enum SortBy {
     Size,
     /// Title, or file name where there is none.
     Title,
-    /// Path as it is shown.
+    /// Folder of the path as it is shown, then the name in it.
     Path,
 }
 

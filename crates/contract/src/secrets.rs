@@ -106,6 +106,28 @@ impl<'s> Place<'s> {
     }
 }
 
+/// Gives each secret of settings to `change`, with its place as a JSON pointer.
+pub fn each_secret(schema: &Schema, settings: &mut Value, change: &mut dyn FnMut(&str, &mut Value)) {
+    each_below(&Place::of(schema), settings, "", change);
+}
+
+fn each_below(place: &Place<'_>, value: &mut Value, pointer: &str, change: &mut dyn FnMut(&str, &mut Value)) {
+    match value {
+        value if place.is_secret => change(pointer, value),
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| {
+            let inner = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+            each_below(&place.field(name), value, &inner, change);
+        }),
+        Value::Array(all) => {
+            let entry = place.entry();
+            for (at, value) in all.iter_mut().enumerate() {
+                each_below(&entry, value, &format!("{pointer}/{at}"), change);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Settings to be shown ([`Place::hidden`]).
 pub fn hidden(schema: &Schema, settings: Value) -> Value {
     Place::of(schema).hidden(settings)
@@ -256,6 +278,30 @@ mod tests {
             "user": "ann", "inner": {"again": {}}, "all": [{}, {}], "headers": {}, "unknown": ["f"],
         });
         assert_eq!(left_out(&schema(), settings), digested);
+    }
+
+    #[test]
+    fn each_secret_is_met_once_with_the_pointer_that_leads_to_it() {
+        let mut settings = json!({
+            "user": "ann", "password": "p", "inner": {"keys": ["a", "b"], "again": {"keys": "c"}},
+            "all": [{"keys": null}, {"keys": ["d"]}], "headers": {"a/b~c": "e"}, "unknown": ["f"],
+        });
+        let before = settings.clone();
+        let mut met = Vec::new();
+        each_secret(&schema(), &mut settings, &mut |pointer, value| {
+            assert_eq!(before.pointer(pointer), Some(&*value), "{pointer}");
+            met.push(pointer.to_owned());
+        });
+        met.sort_unstable();
+        let pointers = [
+            "/all/0/keys",
+            "/all/1/keys",
+            "/headers/a~1b~0c",
+            "/inner/again/keys",
+            "/inner/keys",
+            "/password",
+        ];
+        assert_eq!(met, pointers);
     }
 
     #[test]

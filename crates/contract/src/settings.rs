@@ -2,6 +2,7 @@
 
 use garde::Validate;
 use ingather_model::fault::Fault;
+use ingather_model::job::sealed::still_sealed;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -23,6 +24,11 @@ pub fn read<S>(value: &serde_json::Value) -> Result<S, Fault>
 where
     S: DeserializeOwned + Validate<Context = ()> + JsonSchema,
 {
+    // Before anything reads them: what is sealed is no setting, and the reason why it is has no secret in it.
+    if let Some((place, why)) = still_sealed(value) {
+        let it = if place.is_empty() { "it".to_owned() } else { format!("`{place}`") };
+        return Err(Fault::refused("settings", format!("{it} cannot be used: {why}")));
+    }
     unscrubbed(value).map_err(|said: String| {
         Fault::refused("settings", secrets::scrubbed(&schema_of::<S>(), value, &said))
     })
@@ -142,6 +148,16 @@ mod tests {
     enum Word {
         Yes,
         No,
+    }
+
+    #[test]
+    fn a_secret_that_is_sealed_is_refused_with_the_reason_whole() {
+        let refused = |settings| read::<Sample>(&settings).unwrap_err().to_string();
+        let unopened = ingather_model::job::sealed::unopened("1.k.x", "secrets.key is not there");
+        let said = refused(json!({"name": unopened}));
+        assert!(said.contains("`name` cannot be used: secrets.key is not there"), "{said}");
+        let said = refused(json!({"name": {"$sealed": "1.k.x"}}));
+        assert!(said.contains("give the secret itself") && !said.contains("1.k.x"), "{said}");
     }
 
     #[test]

@@ -172,7 +172,7 @@ impl Engine {
         })?;
         let mut removed = remover.remove_all()?;
         work.check()?;
-        if removed.kept == 0 && !remover.stops() {
+        if removed.kept == 0 && !remover.stops() && !failpoint(Failpoint::DeletionNeverEnds) {
             self.forget_in_steps(job, i64::MAX)?;
             remover.writer.store.write(Durability::Synced, |sql| {
                 remover.writer.lease.fence(sql)?;

@@ -9,6 +9,7 @@ use ingather_model::job::schedule::{Asked, Calendar, Schedule};
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Current, Job};
 use ingather_store::runs::{self, Run};
 use ingather_store::{Reader, Sql, StoreError};
@@ -155,7 +156,10 @@ impl Scheduler {
         all: &[Current],
     ) -> std::result::Result<(), StoreError> {
         let current: HashMap<JobId, i64> = all.iter().map(|job| (job.id, job.revision)).collect();
-        self.known.retain(|id, known| current.get(id) == Some(&known.job.revision));
+        // The key of a secret that could not be opened may be there by now.
+        self.known.retain(|id, known| {
+            current.get(id) == Some(&known.job.revision) && known.job.definition.still_sealed().is_none()
+        });
         let missing: Vec<JobId> =
             all.iter().map(|job| job.id).filter(|id| !self.known.contains_key(id)).collect();
         let found = match missing.len() {
@@ -175,6 +179,7 @@ impl Scheduler {
 
     fn deletions(&self, all: &[Current], is_busy: &dyn Fn(JobId) -> bool) -> Vec<Job> {
         let left = all.iter().filter(|job| job.state == State::Deleting && !is_busy(job.id));
+        let left = left.filter(|_| !failpoint(Failpoint::DeletionRests));
         left.filter_map(|job| self.known.get(&job.id).map(|known| job.of(&known.job))).collect()
     }
 
@@ -236,14 +241,18 @@ impl Look {
         }
         let LastRun { begun, ended, was_minimal, .. } = last;
         // What is said to be later than now, because the clock was ahead once, would keep the job from running until then.
-        let past = |at: &i64| *at <= now;
+        let past = |at: &i64| *at <= now || failpoint(Failpoint::ClockAheadHolds);
         let asked_at = |run: Option<i64>| {
             let at = [Some(job.scheduled_at), run].into_iter().flatten().filter(past).max();
             at.unwrap_or_default()
         };
         let full_at = asked_at(if was_minimal { begun } else { ended });
-        let judged = known.judge(Asked { begun, at: asked_at(ended), full_at }, now);
-        let is_open = judged.is_none_or(|judged| judged.is_open);
+        let asked = match failpoint(Failpoint::DueTwice) {
+            true => Asked { begun: None, at: 0, full_at: 0 },
+            false => Asked { begun, at: asked_at(ended), full_at },
+        };
+        let judged = known.judge(asked, now);
+        let is_open = judged.is_none_or(|judged| judged.is_open) || failpoint(Failpoint::ClosedWindowIgnored);
         if let Some(change) = judged.and_then(|judged| judged.until) {
             self.again = Some(self.again.map_or(change, |again| again.min(change)));
         }
@@ -256,7 +265,7 @@ impl Look {
         } else if let Some(kind) = job.restart {
             // A person has asked for it, whatever the schedule says.
             self.begins.push((job.of(&known.job), kind));
-        } else if job.state != State::Resting {
+        } else if job.state != State::Resting && !failpoint(Failpoint::CutOffRests) {
             let last = reader.read(|sql| runs::list(sql, job.id, limits::INTERRUPTIONS_MAX))?;
             if let Some(problem) = interrupted_too_often(&known.job.name, &last) {
                 self.problems.push((job.id, format!("job {}: {problem}", known.job.name)));
@@ -280,7 +289,7 @@ impl Look {
 pub fn interrupted_too_often(name: &str, last: &[Run]) -> Option<String> {
     let interrupted = |run: &&Run| matches!(run.outcome, None | Some(RunOutcome::Interrupted));
     let times = last.iter().take_while(interrupted).count();
-    (times >= limits::INTERRUPTIONS_MAX).then(|| {
+    (times >= limits::INTERRUPTIONS_MAX && !failpoint(Failpoint::InterruptedForEver)).then(|| {
         format!(
             "its run was interrupted {} times in a row, and does not go on by itself; look at the log for what ended the program, then \
              `ingather job start {name}`. Which documents were under way is not on record: `ingather document list {name} --state waiting` \

@@ -89,8 +89,13 @@ fn judge_all(run: &Run, result: &ListingResult) -> Result<Judged> {
         let rows = run.reader.read(|sql| documents::walk(sql, run.job.id, after, limits::SWEEP_ROWS))?;
         let Some((last, _)) = rows.last() else { break };
         after = *last;
-        missing.extend(rows.iter().map(|(_, id)| *id).filter(|id| !result.listed.contains(*id as u64)));
-        unmet.extend(missing.iter().map(|id| *id as u64));
+        for (key, id) in rows.iter().filter(|(_, id)| !result.listed.contains(*id as u64)) {
+            unmet.insert(*id as u64);
+            // What is erased goes by itself: no listing takes it in, and neither the guard nor a fault of an output keeps it.
+            if !run.erased.contains(&key.key_hash) || failpoint(Failpoint::ErasedIsJudged) {
+                missing.push(*id);
+            }
+        }
         for ids in missing.chunks(limits::JUDGED_MAX) {
             let stored = run.reader.read(|sql| documents::get(sql, ids))?;
             // Whose name the store has lost cannot be looked for.

@@ -22,7 +22,7 @@ const NO_FILE: i32 = 19;
 const TOO_MANY_OPEN: [i32; 2] = [24, 23];
 
 /// Threads of the library, by how their names begin.
-const THREADS: [&str; 4] = ["thrd-tantivy", "merge_thread", "segment_updater", "docstore-compressor"];
+const THREADS: [&str; 3] = ["thrd-tantivy", "merge_thread", "segment_updater"];
 
 /// Whether a panic of this thread is one that the index catches or waits for, and answers with a sentence of its own.
 pub fn catches_panics_here() -> bool {

@@ -216,7 +216,9 @@ impl IndexDirectory {
         if path == self.path && self.exists() {
             return Ok(self.open()?.0);
         }
-        let settings = IndexSettings::default();
+        // A thread of its own for each segment costs more to wake than what it does: 2 % of a first run.
+        let settings =
+            IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
         let index = Index::create(directory, schema, settings).map_err(|error| fault(error, path))?;
         tokenizers::register(index.tokenizers());
         drop(lock);

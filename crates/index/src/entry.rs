@@ -107,6 +107,11 @@ impl<'a> StoredFields<'a> {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
+    /// All of the path but that part.
+    fn folder(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
     /// Title, or the file name when it has none.
     pub(crate) fn shown_title(&self) -> &str {
         if self.title.is_empty() { self.name() } else { &self.title }
@@ -178,8 +183,11 @@ impl Entry {
         }
         if let Some(body) = body {
             document.add_text(fields.body, body);
-            if let (Some(text), Some(digest)) = (fields.text, copies::digest(body)) {
+            if let (Some(text), Some(bucket)) = (fields.text, fields.text_bucket)
+                && let Some(digest) = copies::digest(body)
+            {
                 document.add_i64(text, digest);
+                document.add_i64(bucket, copies::bucket(digest));
             }
         }
         let stored = serde_json::to_vec(stored_fields).expect("strings and a map of strings are always JSON");
@@ -187,12 +195,16 @@ impl Entry {
         if !stored_fields.path.is_empty() {
             document.add_text(fields.name, stored_fields.name());
             document.add_text(fields.path, stored_fields.path_below_root());
-            if let Some(order) = fields.path_order {
-                document.add_text(order, tokenizers::for_order(&stored_fields.path));
-            }
         }
-        if let (Some(order), false) = (fields.title_order, stored_fields.shown_title().is_empty()) {
-            document.add_text(order, tokenizers::for_order(stored_fields.shown_title()));
+        let orders = [
+            (fields.path_order, stored_fields.folder()),
+            (fields.name_order, stored_fields.name()),
+            (fields.title_order, &*stored_fields.title),
+        ];
+        for (order, text) in orders {
+            if let (Some(order), false) = (order, text.is_empty()) {
+                document.add_text(order, tokenizers::for_order(text));
+            }
         }
         if let Some(ext) = stored_fields.ext() {
             document.add_text(fields.ext, ext);
@@ -293,7 +305,8 @@ impl Columns {
             size: columns.column_opt::<u64>("size")?,
             modified: column("modified")?,
             created: column("created")?,
-            text: column("text")?,
+            // Before format 7 there is no way from a text to the others that have it.
+            text: if segment.schema().get_field("text_bucket").is_ok() { column("text")? } else { None },
         })
     }
 

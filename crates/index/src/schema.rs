@@ -9,7 +9,7 @@ use crate::tokenizers::{BY_STEMMING, PLAIN};
 
 /// Version of schema, terms and stored texts. What [`crate::rebuild`] reads must stay readable in all later ones:
 /// stored `body` and `kept`, and the numbers.
-pub(crate) const FORMAT: u32 = 6;
+pub(crate) const FORMAT: u32 = 7;
 /// Indexes since this format answer searches until they are rebuilt: they have all fields but those that are optional.
 pub(crate) const FORMAT_SEARCHED_MIN: u32 = 2;
 
@@ -28,10 +28,14 @@ pub(crate) struct Fields {
     pub(crate) name: Field,
     /// Words of the path below the root of the job.
     pub(crate) path: Field,
-    /// What entries are ordered by when by title; a column only, since format 3.
+    /// What entries with a title are ordered by when by title, all until format 6; a column only, since format 3.
     pub(crate) title_order: Option<Field>,
-    /// What they are ordered by when by path; a column only, since format 3.
+    /// What entries are ordered by first when by path: all but its last part, the whole one until format 6; a column only, since format 3.
+    /// A folder's name costs little to write again for each of its entries, a path that nobody shares costs much.
     pub(crate) path_order: Option<Field>,
+    /// The last part of the path, which orders those of one folder, and stands for the title of those without; a column only, since
+    /// format 7.
+    pub(crate) name_order: Option<Field>,
     /// Words of the author.
     pub(crate) author: Field,
     /// Media type, whole; also a column, for facets.
@@ -54,8 +58,11 @@ pub(crate) struct Fields {
     pub(crate) seq: Field,
     /// Job that sent it.
     pub(crate) job: Field,
-    /// Digest of the text, to find others that have the same; since format 3.
+    /// Digest of the text; a column only, since format 3.
     pub(crate) text: Option<Field>,
+    /// The last bits of that digest, by which others that have the same text are found; since format 7. Terms that hardly two entries
+    /// share would cost twenty times as much to write.
+    pub(crate) text_bucket: Option<Field>,
     /// Size, bytes.
     pub(crate) size: Field,
     /// Last change, milliseconds since 1970.
@@ -86,6 +93,7 @@ impl Fields {
             path: field("path")?,
             title_order: field("title_order").ok(),
             path_order: field("path_order").ok(),
+            name_order: field("name_order").ok(),
             author: field("author")?,
             media_type: field("type")?,
             ext: field("ext")?,
@@ -98,6 +106,7 @@ impl Fields {
             seq: field("seq")?,
             job: field("job")?,
             text: field("text").ok(),
+            text_bucket: field("text_bucket").ok(),
             size: field("size")?,
             modified: field("modified")?,
             created: field("created")?,
@@ -147,6 +156,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
         path: builder.add_text_field("path", text(PLAIN)),
         title_order: Some(builder.add_text_field("title_order", order())),
         path_order: Some(builder.add_text_field("path_order", order())),
+        name_order: Some(builder.add_text_field("name_order", order())),
         author: builder.add_text_field("author", text(PLAIN)),
         media_type: builder.add_text_field("type", whole().set_fast("raw")),
         ext: builder.add_text_field("ext", whole()),
@@ -158,7 +168,8 @@ pub(crate) fn schema() -> (Schema, Fields) {
         version: builder.add_i64_field("version", column.clone()),
         seq: builder.add_i64_field("seq", column.clone()),
         job: builder.add_i64_field("job", column.clone()),
-        text: Some(builder.add_i64_field("text", column.clone().set_indexed())),
+        text: Some(builder.add_i64_field("text", column.clone())),
+        text_bucket: Some(builder.add_i64_field("text_bucket", NumericOptions::default().set_indexed())),
         size: builder.add_u64_field("size", column.clone()),
         modified: builder.add_i64_field("modified", column.clone()),
         created: builder.add_i64_field("created", column),

@@ -208,7 +208,7 @@ impl Searcher {
         let mut hits = Vec::with_capacity(ranked.hits.len());
         for ranked in ranked.hits {
             let mut hit = self.hit(&searcher, &visible, ranked, &plan.highlights)?;
-            if let (Some(field), Some(text)) = (self.fields.text, ranked.text) {
+            if let (Some(field), Some(text)) = (self.fields.text_bucket, ranked.text) {
                 let same = copies::count(&searcher, field, &visible, text).map_err(fault)?;
                 hit.copies = same.saturating_sub(1);
             }

@@ -56,6 +56,9 @@ pub const SQLITE_TURN_MS: u64 = 5;
 pub const STOPPED_STATEMENT_MS_MAX: u64 = 300;
 /// Time between two looks whether the process was asked to end, while a database server works, milliseconds.
 pub const STORE_LOOK_MS: u64 = 100;
+/// Such times that are waited before secrets are wiped from the files of a database, while others see it as of before; then the next
+/// writer does it.
+pub const WIPE_LOOKS_MAX: u32 = 30;
 /// Pages of SQLite that a copy takes at once, 4 MiB.
 pub const SQLITE_COPY_PAGES: i32 = 1_024;
 /// Longest wait for more before a small batch is sent, while more is being made, milliseconds.
@@ -507,8 +510,20 @@ pub const BEGINS_TOLD: usize = 3;
 pub const AUDIT_KEPT: i64 = 100_000;
 /// API keys of a data directory.
 pub const API_KEYS_MAX: usize = 1_000;
+/// Threads of a process that list and read.
+pub const THREADS_MAX: u32 = 256;
 /// Characters of the name of an API key.
 pub const API_KEY_NAME_MAX: usize = 64;
+/// Networks of reverse proxies that vouch for names.
+pub const PROXIES_MAX: usize = 64;
+/// Bytes of the secret of reverse proxies, at least: what `openssl rand -hex 16` makes.
+pub const PROXY_SECRET_BYTES_MIN: usize = 32;
+/// Bytes of the secret of reverse proxies, at most: it goes in a header.
+pub const PROXY_SECRET_BYTES_MAX: usize = 1_024;
+/// Bytes of a name that a reverse proxy vouches for: no account of a directory has a longer one.
+pub const PROXY_NAME_BYTES_MAX: usize = 256;
+/// Characters of the job that a request was about, in the log; the rest of a longer name is left out.
+pub const LOG_JOB_MAX: usize = 256;
 /// Bytes of the body of a request: definitions are the largest, and their stages may name long lists.
 pub const HTTP_BODY_BYTES_MAX: usize = 1 << 20;
 /// Bytes of the first line and the headers of a request: a query of [`QUERY_BYTES_MAX`] in percent-encoding, and headers.

@@ -18,4 +18,4 @@ mod secret;
 mod webhook;
 
 pub use declared::{Declared, Notifiers, open};
-pub use secret::read_own;
+pub use secret::{read_own, read_secret};

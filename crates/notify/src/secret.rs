@@ -13,7 +13,6 @@ enum Closed {
     /// Write to it: it says what this program runs.
     ToWriters = 0o022,
     /// Anything.
-    #[cfg(any(feature = "mail", feature = "webhook"))]
     ToAll = 0o077,
 }
 
@@ -29,8 +28,7 @@ pub fn read_own(path: &Path) -> Result<String, String> {
 ///
 /// # Errors
 /// As [`read_own`].
-#[cfg(any(feature = "mail", feature = "webhook"))]
-pub(crate) fn read_secret(path: &Path) -> Result<String, String> {
+pub fn read_secret(path: &Path) -> Result<String, String> {
     let text = read(path, Closed::ToAll)?;
     match text.trim() {
         "" => Err(format!("{} is empty; write the secret into it", path.display())),
@@ -60,7 +58,6 @@ fn read(path: &Path, closed: Closed) -> Result<String, String> {
     if facts.mode() & closed as u32 != 0 {
         let (what, how) = match closed {
             Closed::ToWriters => ("write to", "go-w"),
-            #[cfg(any(feature = "mail", feature = "webhook"))]
             Closed::ToAll => ("read", "go="),
         };
         return Err(format!("others can {what} {}; close it with `chmod {how}`", path.display()));
@@ -73,7 +70,7 @@ fn read(path: &Path, closed: Closed) -> Result<String, String> {
     Ok(text)
 }
 
-#[cfg(all(test, any(feature = "mail", feature = "webhook")))]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

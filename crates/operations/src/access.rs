@@ -146,23 +146,31 @@ pub struct WhyLayer {
     pub by: String,
 }
 
-/// The tokens of a user in the default group, which the authority of this machine is of; or the sentence that there is none.
-pub(crate) fn tokens_of(context: &Context<'_>, user: &str) -> Result<Tokens> {
+/// What the authority of this machine, which is of the default group, answers about a user.
+pub(crate) fn asked(context: &Context<'_>, user: &str) -> Result<Answer> {
     let kind = context
         .registry
         .authority(AUTHORITY)
         .ok_or_else(|| Problem::unable("this program was built without the unix authority"))?;
     let authority = (kind.open)(&json!({}))?;
-    match authority.tokens(&context.call(), user)? {
+    Ok(authority.tokens(&context.call(), user)?)
+}
+
+/// The tokens of a user, or the sentence that there is none.
+pub(crate) fn tokens_of(context: &Context<'_>, user: &str) -> Result<Tokens> {
+    match asked(context, user)? {
         Answer::Known(tokens) => Ok(tokens),
         Answer::Unknown => Err(Problem::new(
             Code::NoSuchUser,
             format!("there is no user `{user}` on this machine; `getent passwd` lists those there are"),
         )),
-        Answer::Unauthorized => {
-            Err(Problem::new(Code::NoSuchUser, format!("the user `{user}` may not enter")))
-        }
+        Answer::Unauthorized => Err(may_not_enter(user)),
     }
+}
+
+/// Somebody is known, and shut out.
+pub(crate) fn may_not_enter(user: &str) -> Problem {
+    Problem::new(Code::NoSuchUser, format!("the user `{user}` may not enter"))
 }
 
 fn held_tokens(context: &Context<'_>, _: &Caller<'_>, request: AskTokens) -> Result<HeldTokens> {

@@ -15,6 +15,7 @@ use ingather_model::access::identity::Identity;
 use ingather_model::ids::JobId;
 use ingather_model::job::Definition;
 use ingather_store::leases::Lease;
+use ingather_store::secrets::KEY_FILE;
 use ingather_store::{Durability, Reader, Store};
 
 use crate::callers::links::Links;
@@ -27,6 +28,11 @@ use crate::system::Look;
 pub trait Host {
     /// The data directory.
     fn data(&self) -> &Path;
+
+    /// Where the key of secrets is.
+    fn secrets_key(&self) -> PathBuf {
+        self.data().join(KEY_FILE)
+    }
 
     /// The inventory for reading; none when there is none yet.
     ///
@@ -343,7 +349,8 @@ impl Context<'_> {
     /// An engine over the data directory; `writing` gives it the right to write. `own_files` are never documents.
     pub fn engine(&self, reader: Reader, writing: Option<&Writing>, own_files: &[String]) -> Engine {
         self.host.read_files();
-        let mut own: Vec<(u64, u64)> = identity(self.host.data()).into_iter().collect();
+        let own = [identity(self.host.data()), identity(&self.host.secrets_key())];
+        let mut own: Vec<(u64, u64)> = own.into_iter().flatten().collect();
         own.extend(own_files.iter().filter_map(|file| identity(file.as_ref())));
         Engine {
             reader,
@@ -394,8 +401,6 @@ pub fn journals(definition: &Definition) -> Vec<String> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::path::Path;
-
     use super::*;
     use crate::jobs::{self, ListJobs};
 

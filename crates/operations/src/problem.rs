@@ -59,6 +59,7 @@ problems! {
     WholeMachine = "whole_machine", 400, USAGE, "The source is everything on this machine.", "Name the folders that are wanted, or say that it is meant.";
     Unauthenticated = "unauthenticated", 401, USAGE, "Nobody knows who asks.", "Give an API key: `Authorization: Bearer …`.";
     Forbidden = "forbidden", 403, USAGE, "Whoever asks has not the role for it.", "Ask an administrator.";
+    NotVouched = "not_vouched", 403, USAGE, "No reverse proxy of this service vouches for the name that the request says.", "Leave the header out, or ask through the proxy.";
     OutsideRoots = "outside_roots", 403, USAGE, "The place is not open to callers from elsewhere.", "Start the service with `--root`, or ask over its socket as its owner.";
     NoSuchJob = "no_such_job", 404, USAGE, "There is no job of that name.", "Take a name of `ingather job list`.";
     NoSuchDocument = "no_such_document", 404, USAGE, "There is no document, or nothing in it, of that name.", "Take a name of `ingather document list`.";
@@ -299,6 +300,7 @@ mod tests {
         Code::WrongUse,
         Code::Differs,
         Code::Outdated,
+        Code::NotVouched,
         Code::OutsideRoots,
         Code::WholeMachine,
         Code::NoSuchPath,

@@ -5,7 +5,76 @@ use ingather_contract::secrets::{self, HIDDEN};
 use ingather_contract::settings::Schema;
 use ingather_engine::THROTTLE;
 use ingather_model::job::{Definition, Role, Stage};
+use ingather_store::secrets::{self as secrets_at_rest, SecretPlaces, SettingsOf};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::context::{Caller, Context};
+use crate::operation::{Answering, Effect, Operation, Rest, Role as Roles, Shape, Words};
+use crate::problem::Result;
+
+/// Seals all secrets with a new key.
+pub static ROTATE: Answering<RotateKey, RotatedKey> = Answering {
+    operation: Operation {
+        name: "secrets.rotate",
+        summary: "Seals all secrets in definitions with a new key, which takes the place of the old one.",
+        request: Shape::of::<RotateKey>("RotateKey", &["{}"]),
+        item: None,
+        answer: Shape::of::<RotatedKey>("RotatedKey", &[ROTATED]),
+        role: Roles::Admin,
+        effect: Effect::Changes,
+        rest: Rest::Not("it replaces a file of this machine, of which its owner keeps a copy"),
+        words: Words::Are("secrets rotate"),
+        tool: false,
+        problems: &[],
+    },
+    run: rotate,
+};
+
+const ROTATED: &str =
+    r#"{"file": "/srv/ingather/secrets.key", "before": "7d1f0a52c9e3b684", "key": "0be2c33f91d47a65"}"#;
+
+/// Asks for a new key of secrets.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RotateKey {}
+
+/// The key that all secrets are sealed with now.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RotatedKey {
+    /// Its file, of which a copy is to be kept.
+    pub file: String,
+    /// The key before, which opens nothing of this store any more; none where nothing is sealed, and nothing was done.
+    pub before: Option<String>,
+    /// What tells it from others; none where nothing is sealed.
+    pub key: Option<String>,
+}
+
+fn rotate(context: &Context<'_>, _: &Caller<'_>, _: RotateKey) -> Result<RotatedKey> {
+    context.existing()?;
+    let writing = context.host.write_alone("secrets rotate")?;
+    let rotated = secrets_at_rest::rotate(&writing.store, &writing.lease)?;
+    let (before, key) = rotated.map(|done| (done.before, done.after)).unzip();
+    Ok(RotatedKey { file: context.host.secrets_key().display().to_string(), before, key })
+}
+
+/// Which settings the store seals: those that the kinds of this program mark.
+pub struct Marked(pub Registry);
+
+impl SecretPlaces for Marked {
+    fn each(&self, of: SettingsOf<'_>, settings: &mut Value, change: &mut dyn FnMut(&str, &mut Value)) {
+        let schema = match of {
+            SettingsOf::Source(kind) => self.0.repository(kind).map(|kind| kind.source_schema),
+            SettingsOf::Stage(kind) => self.0.transform(kind).map(|kind| kind.schema),
+            SettingsOf::Output(kind) => self.0.output(kind).map(|kind| kind.schema),
+        };
+        // Settings of a connector that this program has not stay as they are stored.
+        if let Some(schema) = schema {
+            secrets::each_secret(&schema(), settings, change);
+        }
+    }
+}
 
 /// Settings of a connection without its secrets.
 pub(crate) fn hidden(registry: &Registry, role: Role, kind: &str, settings: Value) -> Value {

@@ -5,7 +5,7 @@ use ingather_model::limits;
 use crate::callers::{api_keys, audit, links};
 use crate::operation::{Callable, Effect, Operation, Rest, Words};
 use crate::problem::{ALWAYS, Code, ROWS, sources};
-use crate::{access, backup, declaration, documents, jobs, pipeline, search, system, verify};
+use crate::{access, backup, declaration, documents, jobs, pipeline, search, secrets, system, verify};
 
 /// Every operation, by noun.
 pub static OPERATIONS: &[&dyn Callable] = &[
@@ -53,6 +53,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &jobs::history::reports::RESULTS,
     &backup::BACKUP,
     &backup::RESTORE,
+    &secrets::ROTATE,
 ];
 
 /// Commands that are no operations, each with the reason.

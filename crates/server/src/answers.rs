@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use ingather_model::access::identity::Identity;
@@ -20,24 +19,14 @@ use ingather_operations::{Asker, Caller, Context, LogEntry, Places, Service};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::asking::{Asking, Peer};
 use crate::metrics::{self, CountedAs, Metrics};
 use crate::problems::{self, REQUEST, json_response};
+use crate::proxies::{self, Proxies};
 use crate::rates::Rates;
 use crate::repeats::{self, Known, Repeats};
 use crate::request;
 use crate::stream::Streams;
-
-/// How a connection came, as far as it tells who is at its other end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Peer {
-    /// Over the network: nobody in particular, on this machine or elsewhere.
-    Network {
-        /// On this machine.
-        here: bool,
-    },
-    /// A user of this machine, as its kernel says.
-    User(u32),
-}
 
 /// The service, and how many operations may be at work.
 pub(crate) struct Answers {
@@ -54,43 +43,8 @@ pub(crate) struct Answers {
     requests: AtomicU64,
     /// Everybody on this machine may see the metrics.
     pub(crate) open_metrics: bool,
-}
-
-/// Who asks, as they say.
-#[derive(Clone)]
-pub(crate) struct Asking {
-    key: Option<String>,
-    peer: Peer,
-}
-
-impl Asking {
-    /// What the head of a request says.
-    ///
-    /// # Errors
-    /// `Unauthenticated` when it names nobody.
-    pub(crate) fn of(head: &Parts) -> Result<Asking> {
-        let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::Network { here: false });
-        let key = presented(&head.headers)?;
-        if key.is_none() && matches!(peer, Peer::Network { .. }) {
-            let sentence = "this needs an API key: send `Authorization: Bearer ing_…`, set INGATHER_API_KEY for the command line, or ask over the socket of the service";
-            return Err(Problem::new(Code::Unauthenticated, sentence));
-        }
-        Ok(Asking { key, peer })
-    }
-
-    /// Who that is.
-    fn asker(&self, context: &Context<'_>) -> Result<Asker> {
-        match (&self.key, self.peer) {
-            (Some(key), _) => Asker::by_key(context, key),
-            (None, Peer::User(user)) => Asker::of_this_machine(context, user),
-            (None, Peer::Network { .. }) => Err(Problem::unable("a request came from nowhere; report this")),
-        }
-    }
-
-    /// Refuses whoever is no operator.
-    fn refuse_others(&self, context: &Context<'_>) -> Result<()> {
-        self.asker(context)?.needs(Role::Operator, "whoever watches the service")
-    }
+    /// Reverse proxies that vouch for whoever asks.
+    pub(crate) proxies: Option<Proxies>,
 }
 
 impl Answers {
@@ -116,6 +70,7 @@ impl Answers {
             begun,
             requests: AtomicU64::new(0),
             open_metrics: false,
+            proxies: None,
         }
     }
 
@@ -212,10 +167,13 @@ impl Answers {
 /// Answers `/metrics`: to operators, and where it was said so to everybody on this machine.
 pub(crate) async fn metrics(answers: Arc<Answers>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    let is_here = matches!(head.extensions.get(), Some(Peer::Network { here: true }));
-    let asking = match answers.open_metrics && is_here && !head.headers.contains_key(header::AUTHORIZATION) {
+    let is_here = matches!(head.extensions.get(), Some(Peer::Network { from }) if from.is_loopback());
+    // Whoever says who they are is answered as that.
+    let is_nameless = !head.headers.contains_key(header::AUTHORIZATION)
+        && !proxies::names_somebody(answers.proxies.as_ref(), &head.headers);
+    let asking = match answers.open_metrics && is_here && is_nameless {
         true => Ok(None),
-        false => Asking::of(&head).map(Some),
+        false => Asking::of(&head, answers.proxies.as_ref()).map(Some),
     };
     let at_work = limits::HTTP_OPERATIONS_MAX - answers.free.available_permits();
     let (counted, runs) = (answers.metrics.clone(), answers.streams.progress().len());
@@ -289,7 +247,7 @@ async fn answered(
 ) -> Result<Answered> {
     let (head, body) = request.into_parts();
     // Before anything of the body is read: whoever has no key sends it for nothing.
-    let asking = Asking::of(&head)?;
+    let asking = Asking::of(&head, answers.proxies.as_ref())?;
     let body = request::body(body).await?;
     let (repeats, rates, service) = (answers.repeats.clone(), answers.rates.clone(), answers.service.clone());
     let id = REQUEST.try_with(Clone::clone).unwrap_or_default();
@@ -298,6 +256,13 @@ async fn answered(
         let request = request::request(operation, parts, &head.uri, &head.headers, &body)?;
         // Whoever may not ask is told no more than that.
         if !asker.has(operation.role) {
+            if operation.effect == Effect::Changes {
+                // On no record of changes, which it could push out; the log says who tried, and is not to be filled with that either.
+                rates.take(&asker, context.now())?;
+                let job = named_job(&request);
+                let (event, outcome) = (operation.name, Code::Forbidden.row().word);
+                service.note(&LogEntry { event, outcome, job, caller: &asker.name, request: &id });
+            }
             return done(context, &asker, operation, request).map(Answered::plain);
         }
         if operation.name == SEARCH.operation.name {
@@ -306,7 +271,7 @@ async fn answered(
         if operation.effect == Effect::Reads {
             return look(context, &asker, operation, request);
         }
-        let job = request["job"].as_str().unwrap_or_default().to_owned();
+        let job = named_job(&request).to_owned();
         let changed = change(context, &repeats, &asker, operation, &head.headers, request);
         let outcome = changed.as_ref().map_or_else(|problem| problem.code.row().word, |_| "done");
         service.note(&LogEntry {
@@ -319,6 +284,12 @@ async fn answered(
         changed
     };
     answers.work(work).await
+}
+
+/// The job that a request names, for the log: nobody fills that with it.
+fn named_job(request: &Value) -> &str {
+    let job = request["job"].as_str().unwrap_or_default();
+    job.char_indices().nth(limits::LOG_JOB_MAX).map_or(job, |(end, _)| &job[..end])
 }
 
 /// A change: done once where it has a key, and of a job only as it was seen.
@@ -411,21 +382,4 @@ fn done(
         Some(_) => json!({"items": items, "left_out": left_out, "answer": answer}),
         None => answer,
     })
-}
-
-/// The key that a client presents; none when it presents nothing.
-///
-/// # Errors
-/// `Unauthenticated` for another way to say who asks: it is no reason to go on as somebody else.
-fn presented(headers: &HeaderMap) -> Result<Option<String>> {
-    request::refuse_twice(headers, &[header::AUTHORIZATION, header::CONTENT_TYPE, header::HOST])?;
-    let Some(said) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
-    let said = said.to_str().ok().and_then(|said| said.split_once(' '));
-    match said {
-        Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(key.trim().to_owned())),
-        _ => Err(Problem::new(
-            Code::Unauthenticated,
-            "an API key is sent as `Authorization: Bearer ing_…`; send it so",
-        )),
-    }
 }

@@ -21,9 +21,11 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
-use crate::answers::{Answers, Peer};
+use crate::answers::Answers;
+use crate::asking::Peer;
 use crate::places::{Places, Turn};
 use crate::problems::REQUEST;
+use crate::proxies::Proxies;
 use crate::rates::Rates;
 use crate::routes::{Site, routes};
 use crate::slow::{Patient, Stream};
@@ -98,6 +100,13 @@ impl Front {
         self
     }
 
+    /// Takes names that these proxies vouch for; without any, a request with such a name is refused.
+    #[must_use]
+    pub fn with_proxies(mut self, proxies: Option<Proxies>) -> Front {
+        self.answers.proxies = proxies;
+        self
+    }
+
     /// Answers until it is stopped.
     ///
     /// # Errors
@@ -155,7 +164,7 @@ impl Listener {
         Ok(match self {
             Listener::Network(listener, _) => {
                 let (stream, from) = listener.accept().await?;
-                (Box::new(stream), Peer::Network { here: from.ip().to_canonical().is_loopback() })
+                (Box::new(stream), Peer::Network { from: from.ip().to_canonical() })
             }
             Listener::Socket(listener) => {
                 let (stream, _) = listener.accept().await?;

@@ -130,7 +130,7 @@ fn responses(one: &Operation, answer: &Value) -> Value {
     let mut responses = Map::new();
     let ok = json!({ "description": "The answer.", "content": { "application/json": { "schema": answer } } });
     responses.insert("200".to_owned(), ok);
-    let of_service = [Code::Unauthenticated, Code::TooLarge, Code::TooSlow];
+    let of_service = [Code::Unauthenticated, Code::NotVouched, Code::TooLarge, Code::TooSlow];
     let of_changes: &[Code] = match one.effect {
         Effect::Reads if one.name == SEARCH.operation.name => &[Code::TooMany],
         Effect::Reads => &[],
@@ -139,6 +139,7 @@ fn responses(one: &Operation, answer: &Value) -> Value {
     let mut codes: Vec<Code> =
         ALWAYS.iter().chain(one.problems).chain(&of_service).chain(of_changes).copied().collect();
     codes.sort_unstable_by_key(|code| (code.row().status, code.row().word));
+    codes.dedup();
     for status in codes.iter().map(|code| code.row().status) {
         let words = codes.iter().map(|code| code.row()).filter(|row| row.status == status);
         let words: Vec<String> = words.map(|row| format!("`{}`: {}", row.word, row.says)).collect();

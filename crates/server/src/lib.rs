@@ -1,7 +1,7 @@
 //! The operations over HTTP. Routes, descriptions and problems come from the table of operations: what is a row there can be asked
 //! for here, and nothing else.
 //!
-//! Reading order: `routes` makes a path of every row · `request` makes a request of path, query and body · `answers` lets the
+//! Reading order: `routes` makes a path of every row · `request` makes a request of path, query and body · `asking` says who asks, `proxies` for whom a reverse proxy vouches · `answers` lets the
 //! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `repeats` knows what was done before ·
 //! `rates` says how often somebody may search · `description` is the OpenAPI
 //! document · `metrics` is what monitoring systems ask for · `stream` tells what happens ·
@@ -9,6 +9,7 @@
 //! `client` is the other side.
 
 mod answers;
+mod asking;
 mod client;
 mod connections;
 mod description;
@@ -16,6 +17,7 @@ mod metrics;
 mod pages;
 mod places;
 mod problems;
+mod proxies;
 mod rates;
 mod repeats;
 mod request;
@@ -27,5 +29,6 @@ mod tls;
 pub use client::Client;
 pub use connections::{Front, Listening, Stop};
 pub use description::description;
+pub use proxies::{Proxies, USER};
 pub use request::API;
 pub use tls::Tls;

@@ -36,7 +36,7 @@ impl Rates {
     fn take_of(&self, who: &str, now: i64) -> Result<()> {
         let (now, each) = (now.saturating_mul(1_000), 1_000_000 / self.pace);
         let mut all = self.until.lock().unwrap_or_else(PoisonError::into_inner);
-        // That bounds it: callers are keys and users of the machine, and those who rest are forgotten.
+        // That bounds it: callers are keys, users of the machine, and those whom a proxy vouches for; those who rest are forgotten.
         all.retain(|_, until| *until > now);
         // A clock that was put back leaves nobody out for longer than they could have been ahead.
         let until = all.get(who).map_or(now, |until| (*until).min(now + AHEAD));

@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::answers::{Answers, Asking};
+use crate::answers::Answers;
+use crate::asking::Asking;
 use crate::metrics::CountedAs;
 use crate::problems;
 use crate::request;
@@ -170,7 +171,7 @@ fn told(event: &RunEvent) -> Vec<(&'static str, Value)> {
 pub(crate) async fn stream(answers: Arc<Answers>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let begun = async {
-        let asking = Asking::of(&head)?;
+        let asking = Asking::of(&head, answers.proxies.as_ref())?;
         answers.refuse_others(&asking).await?;
         begin(answers.clone(), asking, &head.headers)
     };

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
+mod erased;
 mod kept;
+mod moves;
 mod rare;
 mod routes;
 
@@ -53,7 +55,7 @@ const DEATHS: &[&str] = &[
     "before clear",
 ];
 
-/// Where worlds die besides, that have an output which is told who may see.
+/// Where worlds with an output that is told who may see die besides.
 const DEATHS_OF_TOLD: &[&str] =
     &["before tell", "after tell", "after send", "after confirm", "before confirm"];
 
@@ -70,6 +72,10 @@ struct World {
     keeps: bool,
     /// Outputs have conditions, and places of their own in pipelines.
     routed: bool,
+    /// People erase documents, and let them in again.
+    erases: bool,
+    /// People move jobs, and a service works.
+    serves: bool,
     /// Texts so far that nothing else ever had.
     texts: usize,
     jobs: Vec<&'static str>,
@@ -93,6 +99,8 @@ pub fn of_seed(seed: u64) -> String {
         some_told,
         keeps: seed % 4 == 1,
         routed: seed % 5 == 3,
+        erases: seed % 3 == 1,
+        serves: seed % 5 == 4,
         texts: 0,
         jobs: Vec::new(),
         together: false,
@@ -107,6 +115,7 @@ pub fn of_seed(seed: u64) -> String {
     for _ in 0..steps {
         world.step();
     }
+    world.end_served();
     world.tell("quiet");
     for job in world.jobs.clone() {
         world.tell(&format!("delete {job}"));
@@ -162,10 +171,9 @@ impl World {
         let root = self.root_of(name).unwrap_or_else(|| root.to_owned());
         let keep = if self.keeps && !self.dice.once_in(4) { " keep=extracted" } else { "" };
         let routes = self.routes(&to, !stage.is_empty());
-        self.tell(&format!(
-            "job {name} root={root} to={}{stage}{guard}{compare}{keep}{routes}",
-            to.join(",")
-        ));
+        let (schedule, to) = (self.schedule(), to.join(","));
+        let line = format!("job {name} root={root} to={to}{stage}{guard}{compare}{keep}{schedule}{routes}");
+        self.tell(&line);
     }
 
     fn step(&mut self) {
@@ -175,7 +183,11 @@ impl World {
         if self.some_told && self.dice.once_in(12) {
             return self.missed();
         }
+        if self.erases && self.dice.once_in(5) {
+            return self.people();
+        }
         match self.dice.below(50) {
+            _ if self.serves && self.dice.once_in(3) => self.move_jobs(),
             0..10 => self.source(),
             10..13 => self.source_fault(),
             13..22 => self.run(),
@@ -392,7 +404,8 @@ impl World {
         self.tell(&format!("run {job} {how}"));
     }
 
-    fn dying_run(&mut self) {
+    /// Where the next deed dies, stops, or loses its work to another process; how often that place is met by then.
+    fn die(&mut self) -> usize {
         let here = self.some_told && self.dice.once_in(2);
         let point = self.dice.one(if here { DEATHS_OF_TOLD } else { DEATHS });
         let nth = 1 + self.dice.below(3);
@@ -415,6 +428,11 @@ impl World {
             }
             _ => self.tell(&format!("crash {point} {nth}")),
         }
+        nth
+    }
+
+    fn dying_run(&mut self) {
+        let nth = self.die();
         let job = self.some_job();
         match self.dice.below(12) {
             0 => self.tell(&format!("delete {job}")),
@@ -466,23 +484,6 @@ impl World {
         self.tell(&format!("listing {how}:{page}"));
         self.tell(&format!("run {job}"));
         self.tell("listing fine");
-    }
-
-    fn inventory(&mut self) {
-        let at = self.dice.below(self.outputs.len());
-        let (output, kind) = self.outputs[at];
-        match self.dice.below(8) {
-            0 | 1 if self.all_fit => self.tell("backup"),
-            2 if self.all_fit => self.tell("restore"),
-            3 if self.all_fit => self.tell("backup all"),
-            4 if self.all_fit => self.tell("restore all"),
-            5 if kind == "committing" => self.tell(&format!("backup {output}")),
-            6 if kind == "committing" => self.tell(&format!("restore {output}")),
-            _ => {
-                let keep = self.dice.below(9);
-                self.tell(&format!("power {keep}"));
-            }
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Connections: a connector with its settings, by role and name.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ingather_model::access::identity::Group;
 use ingather_model::ids::ConnectionId;
@@ -10,6 +11,7 @@ use crate::db::{Row, Sql, Value};
 use crate::documents::{next_id, take_ids};
 use crate::error::{Result, StoreError};
 use crate::queries;
+use crate::secrets::{self, Secrets};
 
 /// A connection as stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,12 +61,28 @@ fn read(id: i64, row: &Row<'_>, from: usize) -> Result<Connection> {
 /// The connection of that role and name.
 pub fn find(sql: &mut Sql<'_>, role: Role, name: &str) -> Result<Option<Connection>> {
     let values = [Value::Text(role.as_str()), Value::Text(name)];
-    sql.one(&queries::CONNECTION_FIND, &values, |row| read(row.int(0)?, row, 1))
+    let secrets = sql.secrets();
+    let found = sql.one(&queries::CONNECTION_FIND, &values, |row| read(row.int(0)?, row, 1))?;
+    Ok(found.map(|connection| opened(secrets.as_ref(), role, connection)))
+}
+
+fn opened(secrets: Option<&Arc<Secrets>>, role: Role, mut connection: Connection) -> Connection {
+    let whose = (connection.id.0, role, connection.kind.as_str());
+    secrets::open_connection(secrets, whose, &mut connection.settings);
+    connection
 }
 
 /// One connection by handle.
 pub fn get(sql: &mut Sql<'_>, id: ConnectionId) -> Result<Option<Connection>> {
-    sql.one(&queries::CONNECTION_BY_HANDLE, &[Value::Int(id.0)], |row| read(id.0, row, 0))
+    Ok(get_with_role(sql, id)?.map(|(_, connection)| connection))
+}
+
+fn get_with_role(sql: &mut Sql<'_>, id: ConnectionId) -> Result<Option<(Role, Connection)>> {
+    let secrets = sql.secrets();
+    sql.one(&queries::CONNECTION_BY_HANDLE, &[Value::Int(id.0)], |row| {
+        let role = row.word(9, Role::parse)?;
+        Ok((role, opened(secrets.as_ref(), role, read(id.0, row, 0)?)))
+    })
 }
 
 /// A connection as a declaration has it.
@@ -92,6 +110,15 @@ pub fn groups(sql: &mut Sql<'_>) -> Result<HashMap<ConnectionId, Group>> {
 
 /// All connections.
 pub fn list(sql: &mut Sql<'_>) -> Result<Vec<Declared>> {
+    let (secrets, mut all) = (sql.secrets(), list_as_stored(sql)?);
+    for one in &mut all {
+        secrets::open_connection(secrets.as_ref(), (one.id.0, one.role, &one.kind), &mut one.settings);
+    }
+    Ok(all)
+}
+
+/// All connections, with their secrets as they are stored.
+pub(crate) fn list_as_stored(sql: &mut Sql<'_>) -> Result<Vec<Declared>> {
     sql.query(&queries::CONNECTION_LIST, &[], |row| {
         Ok(Declared {
             id: ConnectionId(row.int(0)?),
@@ -135,12 +162,13 @@ fn insert(
     now: i64,
 ) -> Result<Connection> {
     let id = take_ids(sql, "handle", 1)?;
+    let sealed = secrets::seal_connection(sql, (id, role, kind), settings)?.to_string();
     let values = [
         Value::Int(id),
         Value::Text(role.as_str()),
         Value::Text(kind),
         Value::Text(name),
-        Value::Text(&settings.to_string()),
+        Value::Text(&sealed),
         Value::Int(now),
         Value::Text(group.name()),
     ];
@@ -161,8 +189,17 @@ fn insert(
 
 /// Gives a connection other settings.
 pub fn declare(sql: &mut Sql<'_>, id: ConnectionId, settings: &serde_json::Value, now: i64) -> Result<()> {
-    let values = [Value::Int(id.0), Value::Text(&settings.to_string()), Value::Int(now)];
+    let Some((role, found)) = get_with_role(sql, id)? else { return Ok(()) };
+    let sealed = secrets::seal_connection(sql, (id.0, role, &found.kind), settings)?.to_string();
+    let values = [Value::Int(id.0), Value::Text(&sealed), Value::Int(now)];
     sql.execute(&queries::CONNECTION_DECLARE, &values)?;
+    Ok(())
+}
+
+/// Seals what is plain in settings that were read as they are stored.
+pub(crate) fn seal(sql: &mut Sql<'_>, one: &Declared) -> Result<()> {
+    let sealed = secrets::seal_connection(sql, (one.id.0, one.role, &one.kind), &one.settings)?.to_string();
+    sql.execute(&queries::CONNECTION_SEAL, &[Value::Int(one.id.0), Value::Text(&sealed)])?;
     Ok(())
 }
 

@@ -14,6 +14,7 @@ use self::sqlite::Sqlite;
 use crate::error::{Result, StoreError};
 use crate::migrate;
 use crate::queries::Statement;
+use crate::secrets::{Secrets, seal_what_is_plain, settle};
 
 use self::postgres::Postgres;
 pub use self::row::Row;
@@ -64,13 +65,34 @@ impl Store {
     /// # Errors
     /// [`StoreError::Newer`] and [`StoreError::Checksum`] when its schema is not ours; nothing is changed then.
     pub fn open(target: &Target) -> Result<Store> {
-        let backend = Backend::open(target, true)?;
+        Store::open_with(target, None)
+    }
+
+    /// The same, where secrets are sealed and opened; else they are kept and handed out as they are.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; `Refused` where secrets that are stored as they are cannot be sealed.
+    pub fn open_with(target: &Target, secrets: Option<Arc<Secrets>>) -> Result<Store> {
+        let backend = Backend::open(target, true, secrets.clone())?;
         migrate::bring_up(&backend.writer())?;
-        Ok(Store {
+        let store = Store {
             reader: Reader::over(backend)?,
             #[cfg(feature = "crash-points")]
             crash: None,
-        })
+        };
+        if let Some(secrets) = secrets {
+            settle(&store, &secrets)?;
+            seal_what_is_plain(&store, &secrets)?;
+        }
+        Ok(store)
+    }
+
+    /// Leaves nothing in the files of the database of what was written over in definitions.
+    pub(crate) fn write_anew(&self) -> Result<()> {
+        match &*self.reader.backend {
+            Backend::Sqlite(sqlite) => sqlite.write_anew(),
+            Backend::Postgres(postgres) => postgres.write_anew(),
+        }
     }
 
     /// The same store, whose transactions ask `hook` whether the process is still alive.
@@ -114,12 +136,20 @@ impl Reader {
     /// # Errors
     /// As [`Store::open`]; a schema that is older than ours is refused too, since a reader does not migrate.
     pub fn open(target: &Target) -> Result<Option<Reader>> {
+        Reader::open_with(target, None)
+    }
+
+    /// The same, where secrets are opened as far as their key is there.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open_with(target: &Target, secrets: Option<Arc<Secrets>>) -> Result<Option<Reader>> {
         if let Target::Sqlite(path) = target
             && !path.exists()
         {
             return Ok(None);
         }
-        let backend = Backend::open(target, false)?;
+        let backend = Backend::open(target, false, secrets)?;
         if !backend.read(migrate::check)? {
             return Ok(None);
         }
@@ -209,10 +239,10 @@ impl Writer<'_> {
 }
 
 impl Backend {
-    fn open(target: &Target, writing: bool) -> Result<Backend> {
+    fn open(target: &Target, writing: bool, secrets: Option<Arc<Secrets>>) -> Result<Backend> {
         Ok(match target {
-            Target::Sqlite(path) => Backend::Sqlite(Sqlite::open(path, writing)?),
-            Target::Postgres(url) => Backend::Postgres(Postgres::open(url)?),
+            Target::Sqlite(path) => Backend::Sqlite(Sqlite::open(path, writing, secrets)?),
+            Target::Postgres(url) => Backend::Postgres(Postgres::open(url, secrets)?),
         })
     }
 
@@ -418,6 +448,14 @@ impl Sql<'_> {
             Sql::Postgres(session) => {
                 session.script(&format!("SELECT pg_advisory_xact_lock{kind}({COMPONENTS})"))
             }
+        }
+    }
+
+    /// What seals and opens the secrets of this store.
+    pub(crate) fn secrets(&self) -> Option<Arc<Secrets>> {
+        match self {
+            Sql::Sqlite(session) => session.secrets.cloned(),
+            Sql::Postgres(session) => session.secrets.cloned(),
         }
     }
 

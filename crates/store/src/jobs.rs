@@ -6,13 +6,13 @@ use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::RunOutcome;
 
-use crate::containers;
 use crate::db::{Row, Sql, Value};
 use crate::documents::take_ids;
 use crate::error::{Result, StoreError};
 use crate::queries;
 use crate::queue::{self, VisitReason, VisitRequest};
 use crate::runs::history;
+use crate::{connections, containers, secrets};
 
 /// A job as stored.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ pub struct Job {
     pub rereads: i64,
 }
 
-fn read(row: &Row<'_>) -> Result<Job> {
+fn as_stored(row: &Row<'_>) -> Result<Job> {
     let definition = serde_json::from_str(&row.text(6)?)
         .map_err(|e| StoreError::Refused(format!("a stored job definition cannot be read: {e}")))?;
     Ok(Job {
@@ -71,13 +71,30 @@ fn read(row: &Row<'_>) -> Result<Job> {
     })
 }
 
+/// Reads jobs with their secrets, as far as these can be opened.
+fn opened(sql: &Sql<'_>) -> impl FnMut(&Row<'_>) -> Result<Job> + use<> {
+    let secrets = sql.secrets();
+    move |row| {
+        let mut job = as_stored(row)?;
+        secrets::open_job(secrets.as_ref(), (job.id.0, job.connector.as_deref()), &mut job.definition);
+        Ok(job)
+    }
+}
+
 /// All jobs, by name.
 pub fn list(sql: &mut Sql<'_>) -> Result<Vec<Job>> {
+    let read = opened(sql);
     sql.query(&queries::JOB_LIST, &[], read)
+}
+
+/// All jobs, by name, with their secrets as they are stored.
+pub(crate) fn list_as_stored(sql: &mut Sql<'_>) -> Result<Vec<Job>> {
+    sql.query(&queries::JOB_LIST, &[], as_stored)
 }
 
 /// At most so many jobs behind a name, by name in the order of its bytes: whoever shows a few of many does not read them all.
 pub fn page(sql: &mut Sql<'_>, after: &str, most: usize) -> Result<Vec<Job>> {
+    let read = opened(sql);
     sql.query(&queries::JOB_PAGE, &[Value::Text(after), Value::Int(most as i64)], read)
 }
 
@@ -168,11 +185,13 @@ pub fn figures(sql: &mut Sql<'_>) -> Result<Vec<Figures>> {
 
 /// The job of that name.
 pub fn by_name(sql: &mut Sql<'_>, name: &str) -> Result<Option<Job>> {
+    let read = opened(sql);
     sql.one(&queries::JOB_BY_NAME, &[Value::Text(name)], read)
 }
 
 /// Jobs of a repository connection for one root.
 pub fn by_root(sql: &mut Sql<'_>, repository: ConnectionId, root: &str) -> Result<Vec<Job>> {
+    let read = opened(sql);
     sql.query(&queries::JOB_BY_ROOT, &[Value::Int(repository.0), Value::Text(root)], read)
 }
 
@@ -193,11 +212,22 @@ pub fn version(sql: &mut Sql<'_>) -> Result<Version> {
 
 /// One job by handle.
 pub fn get(sql: &mut Sql<'_>, id: JobId) -> Result<Option<Job>> {
+    let read = opened(sql);
     sql.one(&queries::JOB_BY_HANDLE, &[Value::Int(id.0)], read)
 }
 
-fn text_of(definition: &Definition) -> String {
-    serde_json::to_string(definition).expect("a definition is made of strings, numbers and flags")
+/// A definition as it is stored: its secrets sealed.
+fn text_of(sql: &mut Sql<'_>, job: (JobId, Option<&str>), definition: &Definition) -> Result<String> {
+    let (id, connector) = job;
+    let sealed = secrets::seal_job(sql, (id.0, connector), definition)?;
+    Ok(serde_json::to_string(&sealed).expect("a definition is made of strings, numbers and flags"))
+}
+
+/// Seals what is plain in a job that was read as it is stored.
+pub(crate) fn seal(sql: &mut Sql<'_>, job: &Job) -> Result<()> {
+    let text = text_of(sql, (job.id, job.connector.as_deref()), &job.definition)?;
+    sql.execute(&queries::JOB_SEAL, &[Value::Int(job.id.0), Value::Text(&text)])?;
+    Ok(())
 }
 
 /// Adds a job that rests.
@@ -209,12 +239,14 @@ pub fn add(
     now: i64,
 ) -> Result<JobId> {
     let id = take_ids(sql, "handle", 1)?;
+    let connector = connections::get(sql, repository)?.map(|connection| connection.kind);
+    let text = text_of(sql, (JobId(id), connector.as_deref()), definition)?;
     let values = [
         Value::Int(id),
         Value::Text(&definition.name),
         Value::Int(repository.0),
         Value::Text(root),
-        Value::Text(&text_of(definition)),
+        Value::Text(&text),
         Value::Int(now),
     ];
     sql.execute(&queries::JOB_ADD, &values)?;
@@ -227,7 +259,9 @@ pub fn add(
 /// Changes a definition. Where an output comes back before it has lost what it held of the job, what it was sent and did not
 /// confirm is wanted again.
 pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition, now: i64) -> Result<()> {
-    let before = get(sql, id)?.map(|job| job.definition);
+    let before = get(sql, id)?;
+    let connector = before.as_ref().and_then(|job| job.connector.clone());
+    let before = before.map(|job| job.definition);
     let retired = before.as_ref().map(|before| &before.retired[..]).unwrap_or_default();
     if retired.iter().any(|name| definition.outputs.contains(name)) {
         let unconfirmed = sql.query(&queries::DELIVERY_UNCONFIRMED, &[Value::Int(id.0)], |row| row.int(0))?;
@@ -235,19 +269,16 @@ pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition, now: i64) -
         queue::enqueue(sql, id, 0, &unconfirmed.into_iter().map(wanted).collect::<Vec<_>>())?;
     }
     let is_scheduled = before.is_none_or(|before| before.schedule != definition.schedule).then_some(now);
-    let values = [Value::Int(id.0), Value::Text(&text_of(definition)), Value::OptInt(is_scheduled)];
+    let text = text_of(sql, (id, connector.as_deref()), definition)?;
+    let values = [Value::Int(id.0), Value::Text(&text), Value::OptInt(is_scheduled)];
     sql.execute(&queries::JOB_DEFINE, &values)?;
     Ok(())
 }
 
 /// The source of a job is elsewhere now; false where the job was changed since it was read.
 pub fn relocate(sql: &mut Sql<'_>, job: &Job, root: &str, definition: &Definition) -> Result<bool> {
-    let values = [
-        Value::Int(job.id.0),
-        Value::Text(root),
-        Value::Text(&text_of(definition)),
-        Value::Int(job.revision),
-    ];
+    let text = text_of(sql, (job.id, job.connector.as_deref()), definition)?;
+    let values = [Value::Int(job.id.0), Value::Text(root), Value::Text(&text), Value::Int(job.revision)];
     Ok(sql.execute(&queries::JOB_RELOCATE, &values)? == 1)
 }
 

@@ -25,6 +25,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (15, "erased", include_str!("../migrations/0015_erased.sql")),
     (16, "states", include_str!("../migrations/0016_states.sql")),
     (17, "erased_addresses", include_str!("../migrations/0017_erased_addresses.sql")),
+    (18, "sealed", include_str!("../migrations/0018_sealed.sql")),
 ];
 
 /// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times

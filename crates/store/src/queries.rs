@@ -98,6 +98,14 @@ macro_rules! queries {
 queries! {
     shared META_GET = "meta/get";
     shared META_PUT = "meta/put";
+    shared META_KEEP = "meta/keep";
+    shared META_REPLACE = "meta/replace";
+    shared META_DROP = "meta/drop";
+    split META_TRANSACTION = "meta/transaction";
+    split META_IS_PAST = "meta/is_past";
+    shared SECRET_ANY = "secret/any";
+    shared JOB_SEAL = "job/seal";
+    shared CONNECTION_SEAL = "connection/seal";
     split MIGRATION_LEDGER = "migration/ledger";
     shared MIGRATION_LIST = "migration/list";
     shared MIGRATION_NOTE = "migration/note";

@@ -122,9 +122,12 @@ pub(crate) fn write_completions(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Resul
     Ok(())
 }
 
-/// Nobody wants these visits any more: their documents are erased.
+/// Nobody wants these visits any more, nor to know why earlier ones failed: their documents are erased.
 pub fn give_up(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
-    states::counted(sql, ids, |sql| sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(ids)]).map(drop))
+    states::counted(sql, ids, |sql| {
+        sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(ids)])?;
+        remove_failures(sql, ids)
+    })
 }
 
 /// Reschedules visits: `(document, due)`.

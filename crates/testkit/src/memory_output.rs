@@ -178,7 +178,7 @@ impl Shelf {
         self.take_missed();
         self.faults.clear();
         (self.short_answers, self.double_answers, self.failing_commits, self.slow_ms) = (0, 0, 0, 0);
-        self.forgets_after = None;
+        (self.forgets_after, self.is_away) = (None, false);
     }
 
     /// A change comes in: it may be the one before which everything is forgotten.

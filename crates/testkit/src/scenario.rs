@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! output one                       also: output one committing | plain
-//! job docs to=one                  also: root=d/ guard=off guard=10/2 compare=content keep=extracted stage={"decline":"x"}
+//! job docs to=one                  also: root=d/ guard=off guard=10/2 schedule=every_15m compare=content keep=extracted stage={"decline":"x"}
 //! source a.txt v1, sub/b.txt v1    words of files and folders: see `steps`
 //! run docs                         also: run docs minimal dry-run guard-off accept-devices
 //! together docs, other             runs of several jobs in one process at the same time
@@ -14,17 +14,27 @@
 //!                                  for longer than its lease lasts
 //! turns 7                          three workers, and one of many orders in which threads take turns; the first line, else one worker
 //! run docs paused                  meanwhile a person pauses the job and lets it go on, three times
+//! erase a.txt [from docs]          a person erases a file, from all jobs or from one; `readmit a.txt [into docs]` takes that back
+//! run docs erasing a.txt           meanwhile a person erases it from all jobs
+//! resend docs [one]                outputs are sent again what they hold of a job; `reset docs`: its next run reads everything again
+//! start docs [minimal]             a person has a run begin, which is waited for; also pause, resume, abort, restart docs [minimal]
+//! serve                            the service does what it does by itself: goes on with what was cut off, begins what is due
+//! meanwhile anna before read 2 pause docs   in the middle of what the service does next, at a place as `crash` has it, a person says so;
+//!                                  `meanwhile anna then resume docs`: behind that
 //! backup | restore | power K       the store is copied, put back, or loses power between two steps
 //! backup one | restore one         the same for an output that commits or is told; `all`: store and outputs together
 //! watch                            from here on every step is judged: see `invariants`
 //! quiet                            all is put right, runs until nothing changes, and is judged: see `quiet`
 //! ```
 
+mod calendar;
 mod convergence;
+mod erasing;
 mod expectations;
 mod faults;
 mod invariants;
 mod ledger;
+mod moves;
 mod oracle;
 mod steps;
 
@@ -32,6 +42,7 @@ use ingather_engine::remove::Removed;
 use ingather_engine::{EngineError, Report};
 
 use crate::database::{BOTH, Kind};
+use crate::together::erasing::ErasedFrom;
 use crate::world::World;
 
 const TURNS: &str = "turns ";
@@ -45,6 +56,8 @@ pub(crate) enum Answer {
     Removed(Removed),
     /// So many documents are sent again.
     Resent(u64),
+    /// How far the erasing has come in each job.
+    Erased(Vec<ErasedFrom>),
     Failed(String),
 }
 
@@ -61,6 +74,11 @@ pub(crate) struct Play {
     /// Every step is judged.
     watching: bool,
     invariants: invariants::Invariants,
+    /// What people have erased, as outputs and readers have to show it.
+    erased: erasing::Ledger,
+    /// What people have asked of jobs.
+    moves: moves::Moves,
+    serving: moves::Serving,
     /// Times in the inventory may contradict each other.
     clock_was_set_back: bool,
     /// The source changed in the middle of the last run, which may have looked before.
@@ -122,6 +140,9 @@ fn play_in(world: World, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Vec<St
         answer: Answer::Nothing,
         watching: false,
         invariants: invariants::Invariants::default(),
+        erased: erasing::Ledger::default(),
+        moves: moves::Moves::default(),
+        serving: moves::Serving::default(),
         clock_was_set_back: false,
         changed_meanwhile: false,
         found: Vec::new(),
@@ -170,10 +191,15 @@ impl Play {
     /// Does a step and judges it, once that was asked for.
     fn watched(&mut self, word: &str, rest: &str) -> Result<(), String> {
         self.watching |= word == "watch";
-        let asks = matches!(word, "run" | "delete" | "confirm");
+        let asks = matches!(
+            word,
+            "run" | "delete" | "confirm" | "erase" | "readmit" | "start" | "restart" | "serve"
+        );
+        self.note_outputs();
         let before = (self.watching && asks).then(|| self.before(rest));
         self.step(word, rest)?;
         self.note_source();
+        self.note_outputs();
         if self.watching && !matches!(word, "output" | "job" | "source" | "meanwhile" | "fault" | "quiet") {
             self.judge(before.as_ref(), word, rest);
         }
@@ -187,7 +213,10 @@ impl Play {
     /// What a line led to, for a person.
     fn told(&self, line: &str) -> String {
         let word = line.split(' ').next().unwrap_or_default();
-        if !matches!(word, "run" | "together" | "delete" | "confirm" | "quiet") {
+        let asks = [
+            "run", "together", "delete", "confirm", "erase", "readmit", "quiet", "start", "restart", "serve",
+        ];
+        if !asks.contains(&word) {
             return String::new();
         }
         let mut told = match &self.answer {
@@ -198,6 +227,7 @@ impl Play {
             }
             Answer::Removed(removed) => format!("{removed:?}"),
             Answer::Resent(documents) => format!("{documents} to be sent again"),
+            Answer::Erased(jobs) => erasing::told(jobs),
             Answer::Failed(error) => error.clone(),
         };
         for output in self.world.shelves.keys() {

@@ -65,7 +65,7 @@ pub struct World {
     repository: ConnectionId,
     /// Handles of the outputs.
     pub outputs: HashMap<String, ConnectionId>,
-    processes: u64,
+    pub(crate) processes: u64,
     power: Arc<Power>,
     backup: Option<Backup>,
     /// Its store.
@@ -361,7 +361,7 @@ impl World {
         watched(|| self.engine().delete(&job, Arc::new(Progress::default())))
     }
 
-    fn known(&self, job: &str) -> Result<Job, EngineError> {
+    pub(crate) fn known(&self, job: &str) -> Result<Job, EngineError> {
         self.find(job)
             .ok_or_else(|| EngineError::refused(Refusal::NoSuchJob, format!("there is no job {job}")))
     }

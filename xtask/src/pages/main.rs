@@ -15,6 +15,7 @@ const PAGES: &[Page] = &[
     ("docs/generated/doctor.md", doctor),
     ("docs/generated/lifecycle.md", ingather_model::lifecycle::markdown),
     ("docs/generated/operations.md", ingather_operations::table::markdown),
+    ("docs/generated/properties.md", ingather_operations::system::properties::markdown),
 ];
 
 /// What the doctor finds in the inventory, from the table that it goes by.

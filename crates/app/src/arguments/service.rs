@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use ingather_model::limits;
 
+use super::properties::Properties;
 use super::values;
 
 /// Answer over HTTP, and run jobs that clients start.
@@ -41,6 +42,16 @@ pub(crate) struct Serve {
     /// directory, over the socket, may name any
     #[arg(long = "root", value_name = "DIR")]
     pub(crate) roots: Vec<PathBuf>,
+    /// Address or network of a reverse proxy that logs people in, and names them in a header of each request; may be given several times. They
+    /// search as the account of that name, and may do nothing else; see docs/manual/proxy.md
+    #[arg(long = "proxy", value_name = "CIDR", requires = "proxy_secret")]
+    pub(crate) proxies: Vec<String>,
+    /// The header in which they name people
+    #[arg(long, value_name = "NAME", requires = "proxies", default_value = ingather_server::USER)]
+    pub(crate) proxy_header: String,
+    /// A file with the secret that they send in the header X-Ingather-Proxy-Secret; nobody else on this machine may be able to read it
+    #[arg(long, value_name = "FILE", requires = "proxies")]
+    pub(crate) proxy_secret: Option<PathBuf>,
     /// Answer /metrics to everybody on this machine, without a key; a reverse proxy on it must not pass that path on
     #[arg(long)]
     pub(crate) metrics_open: bool,
@@ -61,6 +72,8 @@ pub(crate) struct Serve {
     /// Lines of the log: text for people, or an object of JSON each for programs
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
+    #[command(flatten)]
+    pub(crate) properties: Properties,
 }
 
 /// What lines of a log are.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::properties::Properties;
 use super::values;
 
 /// Bring an output up to date with a source, once.
@@ -41,6 +42,8 @@ pub(crate) struct Sync {
     /// Count what would happen, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) properties: Properties,
 }
 
 /// Make a job, or change one, without a run.

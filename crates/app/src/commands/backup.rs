@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ingather_operations::Host;
 use ingather_operations::backup::{BACKUP, BackUp, BackedUp, RESTORE, Restore};
 
 use crate::arguments::{Global, STANDARD};
@@ -32,6 +33,12 @@ pub(crate) fn backup(global: &Global, file: PathBuf) -> Result<u8> {
         show::answer(&backed_up);
     }
     tell(global, "backed up", &backed_up);
+    if let Some(key) = backed_up.secrets_key.as_ref().filter(|_| !global.quiet) {
+        show::stderr(&format!(
+            "secrets of the inventory are sealed with the key {key}, which is in no backup: keep a copy of {} apart",
+            program.secrets_key().display()
+        ));
+    }
     if backed_up.store == "postgres" && !global.quiet {
         show::stderr(
             "the index and the settings are in it; the inventory is not: save the PostgreSQL database with pg_dump at the \
@@ -55,6 +62,13 @@ pub(crate) fn restore(global: &Global, file: PathBuf) -> Result<u8> {
         show::answer(&restored.backup);
     }
     tell(global, "restored", &restored.backup);
+    if let Some(key) = restored.backup.secrets_key.as_ref().filter(|_| !global.quiet) {
+        show::stderr(&format!(
+            "its secrets are sealed with the key {key}, which is in no backup: put its file at {}, for its owner alone, or name it with \
+             --secrets-key; until then jobs with secrets do not run",
+            program.secrets_key().display()
+        ));
+    }
     if restored.backup.store == "postgres" && !global.quiet {
         show::stderr(
             "the inventory is not in this backup: restore the PostgreSQL database of the same time and name it with --store, \

@@ -13,7 +13,7 @@ use ingather_operations::context::identity;
 use ingather_operations::links::{LOGIN_LINK, MakeLoginLink};
 use ingather_operations::operation::Role;
 use ingather_operations::{Host as _, Service as _};
-use ingather_server::{Front, Listening, Stop, Tls};
+use ingather_server::{Front, Listening, Proxies, Stop, Tls};
 
 use crate::arguments::{Global, Serve};
 use crate::exit::{self, Code, Failure, Result};
@@ -40,6 +40,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
             serve.listen
         )));
     }
+    let proxies = proxies(serve)?;
     let stop = Stop::default();
     let notifiers = crate::chores::notifiers(serve.notifiers.as_deref())?;
     let running = Running::begin(global, stop.clone(), roots(&serve.roots)?, notifiers)?;
@@ -68,7 +69,8 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     // It hears of runs from the first one on.
     let mut front = Front::new(running.clone())
         .with_open_metrics(serve.metrics_open)
-        .with_search_rate(serve.searches_per_second);
+        .with_search_rate(serve.searches_per_second)
+        .with_proxies(proxies);
     if let Some(every) = systemd::alive_every() {
         front = front.with_sign_of_life(every, || systemd::tell(systemd::ALIVE));
     }
@@ -90,6 +92,14 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
         Some(lost) => Err(Failure::new(Code::TakenOver, format!("the service ends: {lost}"))),
         None => Ok(exit::DONE),
     }
+}
+
+/// Reverse proxies whose word counts, where some are named.
+fn proxies(serve: &Serve) -> Result<Option<Proxies>> {
+    let Some(file) = &serve.proxy_secret else { return Ok(None) };
+    let wrong = |why: String| Failure::usage(format!("--proxy-secret {}: {why}", file.display()));
+    let secret = ingather_notify::read_secret(file).map_err(wrong)?;
+    Proxies::new(&serve.proxies, &serve.proxy_header, &secret).map(Some).map_err(Failure::usage)
 }
 
 /// Folders as they are found without links.

@@ -61,8 +61,8 @@ pub(crate) struct TextSettings {
     /// Text as it is read, or with light marks of Markdown for headings, lists, tables and pages.
     #[garde(skip)]
     form: Form,
-    /// Passwords that are tried in this order on protected documents. They are kept with the job's settings, as they are
-    /// written: whoever may read the data directory can read them. No answer of the program shows them.
+    /// Passwords that are tried in this order on protected documents. They are kept with the job's settings, sealed
+    /// with the key of the store. No answer of the program shows them.
     #[garde(length(max = limits::EXTRACT_PASSWORDS_MAX), inner(length(bytes, min = 1, max = limits::PASSWORD_BYTES_MAX)))]
     #[schemars(extend("writeOnly" = true))]
     passwords: Vec<String>,

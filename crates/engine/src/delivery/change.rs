@@ -160,6 +160,11 @@ pub(crate) struct QueuedChange {
 }
 
 impl QueuedChange {
+    /// Its run was asked to stop. Nothing of it is written: the document is visited again by the next run, as after a kill.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.origin.visit().is_some_and(|visit| visit.run.call.cancel.cancelled())
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.record.as_ref().map_or(256, |record| record.bytes())
     }

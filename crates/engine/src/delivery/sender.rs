@@ -104,15 +104,22 @@ impl Sender {
             return None;
         }
         let mut batch = Vec::with_capacity(queue.waiting.len().min(limits::DELIVERY_BATCH_MAX));
-        let mut bytes = 0;
+        let (mut bytes, mut given_up) = (0, Vec::new());
         while batch.len() < limits::DELIVERY_BATCH_MAX && bytes < limits::DELIVERY_BYTES_MAX {
             let Some(queued) = queue.waiting.pop_front() else { break };
+            if queued.is_given_up() {
+                queue.bytes = queue.bytes.saturating_sub(queued.bytes());
+                given_up.push(queued);
+                continue;
+            }
             bytes += queued.bytes();
             batch.push(queued);
         }
         queue.bytes = queue.bytes.saturating_sub(bytes);
         drop(queue);
         self.queue.notify();
+        // Their drop may end a claim, whose lock must not wait for that of the queue.
+        drop(given_up);
         Some(batch)
     }
 

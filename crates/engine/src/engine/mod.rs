@@ -15,6 +15,7 @@ use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::BlindSpot;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
 use ingather_store::queue::Attention;
@@ -175,7 +176,10 @@ impl Engine {
         // The outputs stay open until the run has ended.
         let (run, _uses) = self.prepare(job, options, progress, &work)?;
         work.pauses(&run);
-        self.process.note_begun(job.id);
+        if writes {
+            // One that only counts opens no output, and says nothing of why others do not begin.
+            self.process.note_begun(job.id);
+        }
         for queue in run.queues() {
             queue.opened().iter_mut().for_each(|opened| {
                 opened.begin(&run.author.job_name, Some(run.number), options.kind.as_str());
@@ -206,6 +210,7 @@ impl Engine {
             let outcome =
                 if error.is_some() && outcome == RunOutcome::Done { RunOutcome::Failed } else { outcome };
             let goes_on = options.goes_on && self.cancel.cancelled() && !work.was_stopped();
+            let goes_on = goes_on && !failpoint(Failpoint::PutDownRests);
             let outcome = self.end(&run, outcome, error.as_deref(), goes_on);
             // The first error is the one to tell.
             if ended.is_ok() {

@@ -10,8 +10,10 @@ use ingather_model::key::{DocumentKey, Hasher};
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, VisitReason};
 use ingather_model::limits;
+use ingather_model::run_counts::number;
 use ingather_store::connections::{self, Role};
 use ingather_store::erased::{self, Erased, KeptOut};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::queue::{self, VisitRequest};
 use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts, runs};
@@ -54,6 +56,11 @@ impl Erasable {
             kept_out: None,
             document: None,
         }
+    }
+
+    /// The same, as the job knows it.
+    pub(super) fn known_as(self, document: i64) -> Erasable {
+        Erasable { document: Some(document), ..self }
     }
 
     /// No run of the job takes it in.
@@ -111,33 +118,43 @@ impl Engine {
         Ok(Some(erasable).filter(|document| document.document.is_some() || document.is_erased()))
     }
 
-    /// Has a document erased: from here on no run takes it in, and nothing is sent of it, whatever becomes of this process. `place`: its
-    /// address, as [`Engine::keep_out`] was told it.
+    /// Has what is at an address erased: from here on no run takes it in, and nothing is sent of it, whatever becomes of this process. It is
+    /// of one job alone where that is named, which its name stands for, so that a job that is made again has it erased as well. All of it
+    /// is on disk, or nothing: of an address that stays out, no job keeps what it has.
     ///
     /// # Errors
-    /// `Deleting`; `Busy` where as many documents of the job are erased as may be; `ReadOnly`; what the store says.
-    pub fn want_erased(&self, job: &Job, document: &Erasable, (place, by): (&str, &str)) -> Result<()> {
+    /// `Busy` where as many are erased as may be; `ReadOnly`; what the store says.
+    pub fn want_erased(
+        &self,
+        (place, by): (&str, &str),
+        only: Option<&Job>,
+        documents: &[(Job, Erasable)],
+    ) -> Result<()> {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
-        let Erasable { key, name, .. } = document;
-        if self.reader.read(|sql| erased::count(sql, job.id))? >= limits::ERASED_MAX {
-            let sentence = format!(
-                "job {} has {} erased documents, which is as many as may be; leave folders out by a rule (--exclude), then let in \
-                 again what it leaves out (`ingather document readmit`)",
-                job.name,
-                limits::ERASED_MAX
-            );
-            return Err(EngineError::refused(Refusal::Busy, sentence));
+        let name = only.map_or("", |job| job.name.as_str());
+        let row = self.kept_out_row(place, name, (writer.call.now(), by), false);
+        let is_full = self.reader.read(|sql| {
+            let is_full = erased::count_addresses(sql, name)? >= limits::ERASED_MAX;
+            let is_it = |known: &KeptOut| known.job == row.job && known.address == row.address;
+            Ok(is_full && !erased::kept_out(sql, name)?.iter().any(is_it))
+        })?;
+        if is_full {
+            return Err(too_many("there are"));
         }
-        let (now, address) = (writer.call.now(), self.address_of(place));
+        for (job, _) in documents {
+            if self.reader.read(|sql| erased::count(sql, job.id))? >= limits::ERASED_MAX {
+                return Err(too_many(&format!("of job {} there are", job.name)));
+            }
+        }
         Ok(writer.store.write(Durability::Synced, |sql| {
             writer.lease.fence(sql)?;
-            erased::begin(sql, job.id, *key, (name, address, document.document.is_some()), (now, by))?;
-            let Some(id) = document.document else { return Ok(()) };
-            // Nothing is sent again from what is kept, and no visit waits.
-            extracts::forget(sql, &[id])?;
-            queue::give_up(sql, &[id])?;
-            no_longer_held(sql, job, id)
+            if name.is_empty() {
+                // What was said of single jobs is said of all from here on.
+                erased::let_in_of_jobs(sql, row.address)?;
+            }
+            erased::keep_out(sql, &row)?;
+            documents.iter().try_for_each(|(job, document)| begin(sql, job, document, &row))
         })?)
     }
 
@@ -186,12 +203,35 @@ impl Engine {
     /// The same for a run that begins: what could not be erased is not hers to tell.
     pub(crate) fn erase_first(&self, job: &Job, work: &Work) -> Result<()> {
         if self.writer.is_some() {
+            let (keeps_out, waits) = self.reader.read(|sql| {
+                let keeps_out = !erased::kept_out(sql, &job.name)?.is_empty();
+                Ok((keeps_out, erased::waiting(sql)?.contains(&job.id)))
+            })?;
+            if !keeps_out && !waits {
+                return Ok(());
+            }
+            // A source that cannot even be named is told by the run.
+            if let (true, Ok(source)) = (keeps_out, self.repository(job)) {
+                self.want_known(job, source.as_ref())?;
+            }
             // What else hinders it, such as an output that is away, the run meets itself.
             if let Err(error @ EngineError::Store(_)) = self.erase_waiting(job, work) {
                 return Err(error);
             }
         }
         Ok(())
+    }
+
+    fn want_known(&self, job: &Job, source: &dyn Repository) -> Result<()> {
+        let known = self.known_but_kept_out(job, source)?;
+        if known.is_empty() {
+            return Ok(());
+        }
+        let writer = self.writing()?;
+        Ok(writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            known.iter().try_for_each(|(document, row)| begin(sql, job, document, row))
+        })?)
     }
 
     fn erase_waiting(&self, job: &Job, work: &Work) -> Result<Vec<Erasing>> {
@@ -302,7 +342,9 @@ impl Engine {
             // What some outputs have let go of, and others not, is sent to all of them again.
             let again = |id: i64| VisitRequest { document: id, due: 0, reason: VisitReason::Resend };
             let again: Vec<VisitRequest> = document.document.map(again).into_iter().collect();
-            queue::enqueue(sql, job.id, 0, &again)?;
+            if !failpoint(Failpoint::ReadmittedByHalf) {
+                queue::enqueue(sql, job.id, 0, &again)?;
+            }
             begins_at_once(sql, job.id)?;
             Ok(removed)
         })?;
@@ -313,6 +355,31 @@ impl Engine {
 
 /// What is under way while documents are erased.
 const ERASING: &str = "removal of erased documents";
+
+/// From here on no run of the job takes a document in.
+fn begin(
+    sql: &mut Sql<'_>,
+    job: &Job,
+    document: &Erasable,
+    row: &KeptOut,
+) -> std::result::Result<(), StoreError> {
+    let known = (document.name.as_str(), row.address, document.document.is_some());
+    erased::begin(sql, job.id, document.key, known, (row.at, &row.by))?;
+    let Some(id) = document.document else { return Ok(()) };
+    // Nothing is sent again from what is kept, and no visit waits.
+    extracts::forget(sql, &[id])?;
+    queue::give_up(sql, &[id])?;
+    if failpoint(Failpoint::ErasedIsHeldOn) { Ok(()) } else { no_longer_held(sql, job, id) }
+}
+
+fn too_many(there_are: &str) -> EngineError {
+    let sentence = format!(
+        "{there_are} {} erased documents, which is as many as may be; leave folders out by a rule (--exclude), then let in again what it \
+         leaves out (`ingather document readmit`)",
+        number(limits::ERASED_MAX)
+    );
+    EngineError::refused(Refusal::Busy, sentence)
+}
 
 /// The outputs that hold something of a document, or may.
 fn held_by(

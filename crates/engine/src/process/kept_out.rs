@@ -1,44 +1,20 @@
 //! Addresses that a person has erased (decision 0032): no run takes in what is there, whether its job knew the document when it was erased, or was
 //! there at all.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ingather_contract::repository::Repository;
 use ingather_model::key::DocumentKey;
-use ingather_model::limits;
-use ingather_model::run_counts::counted;
 use ingather_store::erased::{self, KeptOut};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
-use ingather_store::{Durability, Sql, StoreError};
+use ingather_store::{Durability, Sql, StoreError, documents};
 
 use super::erasing::Erasable;
 use crate::engine::Engine;
-use crate::error::{EngineError, Refusal, Result};
+use crate::error::Result;
 
 impl Engine {
-    /// Has an address erased: no run that begins from here on takes in what is there; of one job alone where it is named, which its name
-    /// stands for, so that a job that is made again has it erased as well.
-    ///
-    /// # Errors
-    /// `Busy` where as many addresses are erased as may be; `ReadOnly`; what the store says.
-    pub fn keep_out(&self, uri: &str, job: Option<&Job>, by: &str) -> Result<()> {
-        let writer = self.writing()?;
-        let _lease = self.process.keep_lease(&writer)?;
-        let job = job.map_or("", |job| job.name.as_str());
-        if self.reader.read(|sql| erased::count_addresses(sql, job))? >= limits::ERASED_MAX {
-            return Err(too_many());
-        }
-        let row = self.kept_out_row(uri, job, (writer.call.now(), by), false);
-        Ok(writer.store.write(Durability::Synced, |sql| {
-            writer.lease.fence(sql)?;
-            if job.is_empty() {
-                // What was said of single jobs is said of all from here on.
-                erased::let_in_of_jobs(sql, row.address)?;
-            }
-            erased::keep_out(sql, &row)
-        })?)
-    }
-
     /// Takes that back for all jobs; false where nothing was erased there.
     ///
     /// # Errors
@@ -70,6 +46,9 @@ impl Engine {
     ) -> std::result::Result<HashMap<DocumentKey, KeptOut>, StoreError> {
         let mut by_key: HashMap<DocumentKey, KeptOut> = HashMap::new();
         for row in erased::kept_out(sql, &job.name)? {
+            if row.job.is_empty() && failpoint(Failpoint::ErasedWhereKnownAlone) {
+                continue;
+            }
             let Ok(named) = source.named(&row.uri) else { continue };
             let key = self.reader.hasher().key(&named.key, named.parent_bytes);
             // What was said of this job goes before what was said of all.
@@ -79,6 +58,35 @@ impl Engine {
         }
         by_key.retain(|_, row| !row.admitted);
         Ok(by_key)
+    }
+
+    /// What the job knows at addresses that it takes nothing in from, and that nobody has erased from it: somebody who erased it was stopped
+    /// before that was said of this job, or a run had it in hands meanwhile.
+    pub(super) fn known_but_kept_out(
+        &self,
+        job: &Job,
+        source: &dyn Repository,
+    ) -> Result<Vec<(Erasable, KeptOut)>> {
+        Ok(self.reader.read(|sql| {
+            let mut rows = self.kept_out(sql, job, source)?;
+            if rows.is_empty() || failpoint(Failpoint::KnownThoughErased) {
+                return Ok(Vec::new());
+            }
+            erased::keys(sql, job.id)?.iter().for_each(|key| drop(rows.remove(key)));
+            let mut by_container: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+            rows.keys().for_each(|key| by_container.entry(key.parent_hash).or_default().push(key.key_hash));
+            let mut known = Vec::new();
+            for (parent_hash, key_hashes) in by_container {
+                for (_, document) in documents::find(sql, job.id, parent_hash, &key_hashes)? {
+                    let key = DocumentKey { parent_hash, key_hash: document.key_hash };
+                    let Some(row) = rows.remove(&key) else { continue };
+                    let Ok(named) = source.named(&row.uri) else { continue };
+                    let unknown = Erasable::unknown(&self.reader.hasher(), source, named);
+                    known.push((unknown.known_as(document.id.0), row));
+                }
+            }
+            Ok(known)
+        })?)
     }
 
     /// One job takes in again what is at an address, also where no other one does.
@@ -102,17 +110,14 @@ impl Engine {
         self.reader.hasher().hash(uri.as_bytes())
     }
 
-    fn kept_out_row(&self, uri: &str, job: &str, (at, by): (i64, &str), admitted: bool) -> KeptOut {
+    pub(super) fn kept_out_row(
+        &self,
+        uri: &str,
+        job: &str,
+        (at, by): (i64, &str),
+        admitted: bool,
+    ) -> KeptOut {
         let (job, uri, by) = (job.to_owned(), uri.to_owned(), by.to_owned());
         KeptOut { job, address: self.address_of(&uri), uri, at, by, admitted }
     }
-}
-
-fn too_many() -> EngineError {
-    let sentence = format!(
-        "{} are erased, which is as many as may be; leave folders out by a rule (--exclude), then let in again what it leaves out \
-         (`ingather document readmit`)",
-        counted(limits::ERASED_MAX, "address")
-    );
-    EngineError::refused(Refusal::Busy, sentence)
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use ingather_store::connections::{self, Role};
 use ingather_store::erased;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::queue::{VisitReason, VisitRequest};
 use ingather_store::{Durability, StoreError, deliveries, queue};
@@ -93,7 +94,7 @@ impl Engine {
                 let Some(last) = held.last() else { break };
                 after = *last;
                 // An output that has not let go of them yet is not to be sent them again.
-                held.retain(|document| !erased.contains(document));
+                held.retain(|document| !erased.contains(document) || failpoint(Failpoint::ErasedIsSentAgain));
                 each(connection.id.0, &held)?;
             }
         }

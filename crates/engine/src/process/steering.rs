@@ -5,6 +5,7 @@ use ingather_model::job::RunKind;
 use ingather_model::job::notify::Notify;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::limits;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::{Durability, Sql, StoreError, jobs, runs};
 
@@ -45,7 +46,8 @@ impl Engine {
                 // No other one is wanted any more, either; before the stop, for whoever ends by it looks there. As it is now: whoever
                 // asks has looked a while ago.
                 let now = self.reader.read(|sql| jobs::get(sql, job.id))?;
-                if now.is_some_and(|job| job.restart.is_some()) {
+                if now.is_some_and(|job| job.restart.is_some()) && !failpoint(Failpoint::AbortKeepsTheNextRun)
+                {
                     self.write_fact(&writer, |sql| jobs::ask_restart(sql, job.id, None))?;
                 }
                 if let Some(stopped) = self.process.under_way.stop(job.id) {
@@ -93,6 +95,9 @@ impl Engine {
             if rereads {
                 jobs::ask_reread(sql, job.id)?;
             }
+            if failpoint(Failpoint::StartNotOnDisk) {
+                return Ok(true);
+            }
             jobs::ask_restart(sql, job.id, Some(kind)).map(|()| true)
         })?;
         is_wanted.then_some(()).ok_or_else(|| paused(&job.name))
@@ -108,6 +113,7 @@ impl Engine {
         let _lease = self.process.keep_lease(&writer)?;
         self.write_fact(&writer, |sql| match rests {
             true => no_more(sql, job, &self.process.notifies(), writer.call.now()).map(drop),
+            false if failpoint(Failpoint::RefusedTriedAgain) => Ok(()),
             false => jobs::ask_restart(sql, job, None),
         })
     }
@@ -124,6 +130,8 @@ impl Engine {
         if met == Met::Run {
             self.write_fact(&writer, |sql| match jobs::get(sql, job.id)? {
                 Some(job) if job.paused => Ok(false),
+                Some(job) if job.restart.is_some() && failpoint(Failpoint::RestartOfTheFirstKind) => Ok(true),
+                _ if failpoint(Failpoint::RestartNotOnDisk) => Ok(true),
                 _ => jobs::ask_restart(sql, job.id, Some(kind)).map(|()| true),
             })?
             .then_some(())
@@ -166,7 +174,10 @@ impl Engine {
     pub fn pause(&self, job: JobId, paused: bool) -> Result<bool> {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
-        self.write_fact(&writer, |sql| jobs::pause(sql, job, paused))?;
+        let unsaid = if paused { Failpoint::PauseOnlyHeard } else { Failpoint::PauseNeverEnds };
+        if !failpoint(unsaid) {
+            self.write_fact(&writer, |sql| jobs::pause(sql, job, paused))?;
+        }
         // After the store: a run that begins now is refused, or hears it.
         Ok(self.process.under_way.pause(job, paused))
     }
@@ -184,7 +195,8 @@ pub(super) fn begins_at_once(sql: &mut Sql<'_>, job: JobId) -> std::result::Resu
 
 /// Should the process die before all is put down, a run that was stopped goes on no more.
 fn stop_on_record(sql: &mut Sql<'_>, job: JobId, stopped: &Stopped) -> std::result::Result<(), StoreError> {
-    stopped.run().map_or(Ok(()), |run| jobs::stop(sql, job, run).map(drop))
+    let run = stopped.run().filter(|_| !failpoint(Failpoint::AbortNotOnRecord));
+    run.map_or(Ok(()), |run| jobs::stop(sql, job, run).map(drop))
 }
 
 /// No run of a job that rests begins for what was asked, interrupted or put down before; false where none would have.
@@ -197,7 +209,7 @@ fn no_more(
     let found = jobs::get(sql, job)?;
     let was_wanted = found.as_ref().is_some_and(|job| job.restart.is_some());
     jobs::ask_restart(sql, job, None)?;
-    let rests = jobs::let_rest(sql, job)?;
+    let rests = !failpoint(Failpoint::AbortAtRestForgotten) && jobs::let_rest(sql, job)?;
     if rests {
         found.iter().try_for_each(|job| notices::note_interrupted(sql, job, notifies, now))?;
         runs::interrupt(sql, job, now)?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ingather_contract::call::Cancel;
 use ingather_model::ids::JobId;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 
 use super::lease_keeper::LeaseUse;
@@ -187,8 +188,9 @@ impl UnderWay {
 
     /// Asks all work on a job to stop, and nothing else; none when there is none.
     pub(crate) fn stop(&self, job: JobId) -> Option<Stopped> {
+        let all = failpoint(Failpoint::StopsAllJobs);
         let works: Vec<Arc<State>> =
-            lock(&self.works).iter().filter(|work| work.job == job).cloned().collect();
+            lock(&self.works).iter().filter(|work| work.job == job || all).cloned().collect();
         Stopped::of(works.iter().inspect(|work| work.stop()))
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ingather_model::limits;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 use ingather_store::{documents, queue};
 
@@ -62,7 +63,8 @@ pub(crate) fn retry(run: &Run, ids: &[i64]) -> Result<()> {
     }
     // What an output holds still of a document that was erased is not sent to the others again.
     stored.retain(|stored| {
-        let is_erased = run.erased.contains(&stored.known.key_hash);
+        let is_erased =
+            run.erased.contains(&stored.known.key_hash) && !failpoint(Failpoint::ErasedIsSentAgain);
         if is_erased {
             run.gives_up(stored.known.id.0);
         }

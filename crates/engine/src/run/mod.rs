@@ -129,6 +129,9 @@ pub(crate) fn begin(
     let number = store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
         let Some(number) = jobs::begin(sql, job.id)? else { return Ok(None) };
+        if failpoint(Failpoint::RestartForEver) {
+            jobs::ask_restart(sql, job.id, job.restart)?;
+        }
         notices::note_interrupted(sql, job, of_all, at)?;
         runs::open(sql, job.id, runs::Begin { number, kind, at, by, notes: job.definition.history.of })?;
         if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {

@@ -2,8 +2,10 @@
 
 use ingather_model::limits::DELIVERY_BATCH_MAX;
 use ingather_store::turns;
-use ingather_testkit::database::Kind;
+use ingather_testkit::database::{BOTH, Kind};
 use ingather_testkit::scenario::{play_and_tell, play_on, with_turns};
+use ingather_testkit::together::{definition, put};
+use ingather_testkit::world::{FULL, World};
 
 /// A world before the run that dies, and what is true after the next one. Every kind of work is in it.
 const BEFORE: &str = r#"
@@ -152,23 +154,30 @@ fn worlds_beside_each_other_go_the_same_way() {
     });
 }
 
-/// How many transactions the deletion of a job with so many documents takes.
-fn transactions_of_a_deletion(documents: usize) -> usize {
+/// How many transactions the deletion of a job with so many documents takes, at least and at most: a sender takes what has come until it
+/// looks, so the order of turns decides on how many batches it is.
+fn transactions_of_a_deletion(documents: usize) -> (usize, usize) {
     let source: Vec<String> = (0..documents).map(|n| format!("d{n} v1")).collect();
     let begun = format!("output one\njob docs to=one\nsource {}\nrun docs\n", source.join(", "));
-    let lives = |nth: &usize| {
-        let armed = format!("{begun}crash before write {nth}\ndelete docs\nexpect error:\n");
-        play_on(Kind::Sqlite, &armed).is_empty()
+    let of_turns = |turns| {
+        let lives = |nth: &usize| {
+            let armed = format!("{begun}crash before write {nth}\ndelete docs\nexpect error:\n");
+            play_on(Kind::Sqlite, &with_turns(&armed, turns)).is_empty()
+        };
+        (1..200).find(lives).expect("a deletion ends") - 1
     };
-    (1..200).find(lives).expect("a deletion ends") - 1
+    let found: Vec<usize> = (0..8).map(of_turns).collect();
+    (*found.iter().min().unwrap(), *found.iter().max().unwrap())
 }
 
 /// Removals have no queue (decision 0003): one document costs a deletion no transaction of its own.
 #[test]
 fn a_deletion_takes_as_many_transactions_for_forty_documents_as_for_four() {
-    let few = transactions_of_a_deletion(4);
+    let (few, _) = transactions_of_a_deletion(4);
     assert!(few > 0, "nothing was written");
-    assert_eq!(transactions_of_a_deletion(40), few);
+    let (least, most) = transactions_of_a_deletion(40);
+    assert_eq!(least, few, "all in one batch");
+    assert!(most < few + 20, "{most} transactions, two for each batch: most batches have one document");
 }
 
 /// More parts than one batch takes: the first batch tells of access alone, and the row has it from then on. What is kept of the reading
@@ -198,4 +207,25 @@ fn letters(mut number: usize) -> String {
         number /= 26;
     }
     name
+}
+
+/// As where a service dies between the two: an address is erased while a run has the document in hands that its job did not know.
+#[test]
+fn what_a_job_knows_at_an_address_that_is_erased_leaves_its_outputs_in_the_next_run() {
+    for kind in BOTH {
+        let mut world = World::new(kind);
+        world.output("one", "memory");
+        world.job(definition(&world, "docs", "", &["one"]));
+        ["a", "b"].iter().for_each(|name| put(&world, name, "v1"));
+        world.run("docs", FULL).unwrap();
+        let job = world.find("docs").unwrap();
+        let place = world.engine().erasable(&job, "a").unwrap().unwrap().uri;
+        world.engine().want_erased((&place, "anna"), None, &[]).unwrap();
+        let report = world.run("docs", FULL).unwrap();
+        assert_eq!((report.counts.kept, report.counts.deleted), (0, 0), "{:?}", report.counts);
+        assert_eq!(world.entries("one").into_keys().collect::<Vec<_>>(), ["b"]);
+        let document = world.engine().erasable(&job, "a").unwrap().unwrap();
+        let erased = document.erased.expect("it is erased from this job, too");
+        assert_eq!((erased.by.as_str(), erased.done_at.is_some()), ("anna", true));
+    }
 }

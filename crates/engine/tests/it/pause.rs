@@ -54,6 +54,34 @@ fn a_run_of_a_paused_job_rests_until_the_pause_ends() {
     }
 }
 
+/// What waits for an output when a run is stopped is not sent any more; the next run reads it again and brings it.
+#[test]
+fn what_waits_for_an_output_when_its_run_is_stopped_comes_with_the_next_run() {
+    for kind in BOTH {
+        let mut world = World::new(kind);
+        world.output("one", "memory");
+        world.job(definition(&world, "docs", "", &["one"]));
+        (0..FILES_OF_A_PAUSED_RUN).for_each(|n| put(&world, &format!("f{n}"), "v1"));
+        let job = world.find("docs").unwrap();
+        let gate = Gate::default();
+        locked(&world.shelves["one"]).gate = Some(gate.clone());
+        std::thread::scope(|scope| {
+            let _opens = gate.opens_at_the_end();
+            let run = scope.spawn(|| world.run("docs", FULL));
+            gate.wait_for_somebody();
+            assert!(world.engine().stop(job.id));
+            gate.open();
+            assert!(run.join().unwrap().unwrap().stopped);
+        });
+        assert_eq!(gate.arrived(), 1, "{kind:?}: one batch was under way, and no other follows");
+        let report = world.run("docs", FULL).unwrap();
+        assert!(report.counts.added > 0 && !report.stopped, "{:?}", report.counts);
+        assert_eq!(world.entries("one").len(), FILES_OF_A_PAUSED_RUN);
+        let faults = world.engine().reader.read(|sql| doctor::examine(sql, 5)).unwrap();
+        assert!(faults.is_empty(), "{kind:?}: the doctor finds {} faults", faults.len());
+    }
+}
+
 /// What a person confirms is removed by nobody while the job is paused; and whoever stops it is told that it was stopped.
 #[test]
 fn a_confirmation_is_refused_by_a_pause_and_says_that_it_was_stopped() {

@@ -21,22 +21,32 @@ pub(crate) fn digest(stored: &str) -> Option<i64> {
     Some(i64::from_le_bytes(first))
 }
 
-/// How many entries with this text the user sees.
+/// Entries are found by so many bits of the digest, and told apart by all of it: of a million entries 244 are looked at.
+const BUCKET_BITS: u32 = 12;
+
+/// Where entries with a text of that digest are found.
+pub(crate) fn bucket(digest: i64) -> i64 {
+    digest & ((1 << BUCKET_BITS) - 1)
+}
+
+/// How many entries with this text the user sees; `field` is that of the buckets.
 pub(crate) fn count(
     searcher: &Searcher,
     field: Field,
     visible: &Visible,
     digest: i64,
 ) -> tantivy::Result<usize> {
-    let term = Term::from_field_i64(field, digest);
+    let term = Term::from_field_i64(field, bucket(digest));
     let mut count = 0;
-    for (segment, seen) in searcher.segment_readers().iter().zip(&visible.segments) {
+    for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
+        let (seen, texts) = (&visible.segments[ordinal], &visible.columns[ordinal].text);
+        let is_same = |doc: u32| texts.as_ref().is_some_and(|texts| texts.first(doc) == Some(digest));
         let index = segment.inverted_index(field)?;
         let Some(mut postings) = index.read_block_postings(&term, IndexRecordOption::Basic)? else {
             continue;
         };
         while !postings.docs().is_empty() {
-            count += postings.docs().iter().filter(|doc| seen.contains(**doc)).count();
+            count += postings.docs().iter().filter(|doc| seen.contains(**doc) && is_same(**doc)).count();
             postings.advance();
         }
     }

@@ -1,7 +1,8 @@
 //! Corrects words that no visible entry has: to the nearest and then most frequent word of the visible entries, one or two
-//! edits away. Words that only hidden entries have are never proposed, and do not stand in the way of others.
+//! edits away: by stems first, then as both are written. Words that only hidden entries have are never proposed, and do not stand in the way of others.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ingather_model::limits;
 use tantivy::postings::TermInfo;
@@ -26,7 +27,13 @@ const LETTERS_TWO_SLIPS: usize = 6;
 /// A correction differs by so many letters at most from what was typed, as both are written: two slips, and a letter of another ending.
 /// It is not enough that their stems are near: by `heuristics` (`heurist`) nobody means `theorists` (`theorist`).
 const WRITTEN_SLIPS_MAX: usize = 3;
-/// Text of an entry that is looked through for how a word is written there, bytes.
+/// Of the terms whose stems are equally near, so many are compared as they are written.
+const CANDIDATES_MAX: usize = 3;
+/// Of each of them, so many entries are looked through for how the word is written there.
+const EXAMPLES_MAX: usize = 3;
+/// Text of an entry that is looked through, bytes.
+const EXAMPLE_BYTES: usize = 64 << 10;
+/// Text that is looked through for one word, bytes.
 const LOOKED_BYTES: usize = 256 << 10;
 
 /// What is searched instead of words, by the word as it was written.
@@ -45,8 +52,8 @@ pub(crate) struct Speller<'a> {
 /// A term that visible entries have.
 struct Candidate {
     term: String,
-    /// The one of them with the smallest address.
-    example: DocAddress,
+    /// Those of them with the smallest addresses.
+    examples: Vec<DocAddress>,
 }
 
 impl Speller<'_> {
@@ -60,18 +67,49 @@ impl Speller<'_> {
         let most = if letters < LETTERS_TWO_SLIPS { 1 } else { 2 };
         for distance in 1..=most {
             let slips = |term: &str| word.stems.iter().map(|form| edits(form, term)).min().unwrap_or(0);
-            let mut near: Vec<(String, Occurrences)> = self.terms(word, distance)?.into_iter().collect();
+            let mut near = self.terms(word, distance)?;
             // Nearer ones were looked at.
-            near.retain(|(term, _)| {
+            near.retain(|term, _| {
                 term.chars().count() >= LETTERS_MIN && slips(term) >= usize::from(distance)
             });
-            let Some(best) = self.most_frequent(near)? else { continue };
-            let written = self.written(&best)?.unwrap_or(best.term);
-            if edits(&word.written, &written) <= WRITTEN_SLIPS_MAX {
+            if let Some(written) = self.nearest_as_written(word, usize::from(distance), near)? {
                 return Ok(Some(written));
             }
         }
         Ok(None)
+    }
+
+    /// Of words whose stems are equally near, the one that is written most like what was typed, if any is near enough. A stem has several
+    /// words, and the entries with the smallest addresses may have those with other endings: for `warrenty`, `warranties` is too far,
+    /// and `warranty` is meant.
+    fn nearest_as_written(
+        &self,
+        word: &Forms,
+        distance: usize,
+        near: BTreeMap<String, Occurrences>,
+    ) -> tantivy::Result<Option<String>> {
+        let mut best: Option<(usize, String)> = None;
+        let mut budget = LOOKED_BYTES;
+        for candidate in self.most_frequent(near)? {
+            let is_seen = Cell::new(false);
+            let mut consider = |written: &str| {
+                is_seen.set(true);
+                let slips = edits(&word.written, written);
+                if slips < best.as_ref().map_or(WRITTEN_SLIPS_MAX + 1, |(least, _)| *least) {
+                    best = Some((slips, written.to_owned()));
+                }
+                slips <= distance
+            };
+            for example in &candidate.examples {
+                if self.any_written(&candidate.term, *example, &mut budget, &mut consider)? {
+                    return Ok(best.map(|(_, written)| written));
+                }
+            }
+            if !is_seen.get() && consider(&candidate.term) {
+                break;
+            }
+        }
+        Ok(best.map(|(_, written)| written))
     }
 
     /// All terms of the scored fields within so many edits of a form of the word.
@@ -99,29 +137,36 @@ impl Speller<'_> {
         Ok(found)
     }
 
-    /// The one that most visible entries have; of equals, the first by letters.
-    fn most_frequent(&self, terms: Vec<(String, Occurrences)>) -> tantivy::Result<Option<Candidate>> {
-        let mut best: Option<(u64, String, Occurrences)> = None;
+    /// The [`CANDIDATES_MAX`] that most visible entries have, the most frequent first; equals by letters.
+    fn most_frequent(&self, terms: BTreeMap<String, Occurrences>) -> tantivy::Result<Vec<Candidate>> {
+        let mut counted = Vec::new();
         for (term, occurrences) in terms {
-            let mut entries = 0;
+            let mut entries = 0_u64;
             self.each(&occurrences, |_, _| entries += 1)?;
-            if entries > best.as_ref().map_or(0, |(most, ..)| *most) {
-                best = Some((entries, term, occurrences));
+            if entries > 0 {
+                counted.push((entries, term, occurrences));
             }
         }
-        let Some((_, term, occurrences)) = best else { return Ok(None) };
+        counted.sort_by_key(|(entries, ..)| std::cmp::Reverse(*entries));
+        counted.truncate(CANDIDATES_MAX);
         let segments = self.searcher.segment_readers().iter();
         let addresses = segments
             .map(|segment| segment.fast_fields().column_opt::<i64>("address"))
             .collect::<tantivy::Result<Vec<_>>>()?;
-        let mut example = None;
-        self.each(&occurrences, |ordinal, doc| {
-            let address = addresses[ordinal].as_ref().and_then(|addresses| addresses.first(doc));
-            if example.is_none_or(|(least, _)| address < least) {
-                example = Some((address, DocAddress::new(ordinal as u32, doc)));
-            }
-        })?;
-        Ok(example.map(|(_, example)| Candidate { term, example }))
+        let mut candidates = Vec::new();
+        for (_, term, occurrences) in counted {
+            let mut least = BTreeSet::new();
+            self.each(&occurrences, |ordinal, doc| {
+                let address = addresses[ordinal].as_ref().and_then(|addresses| addresses.first(doc));
+                least.insert((address, DocAddress::new(ordinal as u32, doc)));
+                if least.len() > EXAMPLES_MAX {
+                    least.pop_last();
+                }
+            })?;
+            candidates
+                .push(Candidate { term, examples: least.into_iter().map(|(_, example)| example).collect() });
+        }
+        Ok(candidates)
     }
 
     /// Tells the visible entries of a term, segment by segment.
@@ -142,9 +187,16 @@ impl Speller<'_> {
         Ok(())
     }
 
-    /// How the example writes the word whose term was found.
-    fn written(&self, found: &Candidate) -> tantivy::Result<Option<String>> {
-        let document: TantivyDocument = self.searcher.doc(found.example)?;
+    /// Whether any of the words of an entry that have this term is what is looked for, in the order in which they stand there. What is
+    /// looked through is taken from the budget, bytes.
+    fn any_written(
+        &self,
+        term: &str,
+        example: DocAddress,
+        budget: &mut usize,
+        is_it: &mut impl FnMut(&str) -> bool,
+    ) -> tantivy::Result<bool> {
+        let document: TantivyDocument = self.searcher.doc(example)?;
         let body = document.get_first(self.fields.body);
         let body = body.as_ref().and_then(|body| body.as_str()).unwrap_or_default();
         let stored = Stored::of(&document, self.fields.stored_schema()).ok();
@@ -155,21 +207,19 @@ impl Speller<'_> {
             .as_ref()
             .and_then(|stored| stored.stored_fields.language.as_deref())
             .map_or(Stemming::PLAIN, Stemming::of_code);
-        let texts = [
-            (title, stemming),
-            (beginning(body, LOOKED_BYTES), Stemming::of_marked(body)),
-            (name, Stemming::PLAIN),
-        ];
-        Ok(texts.into_iter().find_map(|(text, stemming)| {
+        let texts = [(title, stemming), (body, Stemming::of_marked(body)), (name, Stemming::PLAIN)];
+        Ok(texts.into_iter().any(|(text, stemming)| {
+            let text = beginning(text, EXAMPLE_BYTES.min(*budget));
+            *budget -= text.len();
             let mut analyzer = tokenizers::for_queries(stemming);
             let mut stream = analyzer.token_stream(text);
             while stream.advance() {
                 let token = stream.token();
-                if token.text == found.term {
-                    return Some(text[token.offset_from..token.offset_to].to_lowercase());
+                if token.text == term && is_it(&text[token.offset_from..token.offset_to].to_lowercase()) {
+                    return true;
                 }
             }
-            None
+            false
         }))
     }
 }

@@ -5,6 +5,8 @@ use ingather_contract::search::MovedJob;
 use ingather_model::document::Record;
 
 use super::*;
+use crate::search::copies;
+use crate::stemming::Stemming;
 
 #[test]
 fn a_job_is_named_in_a_query_by_those_who_see_something_of_it() {
@@ -172,6 +174,59 @@ fn titles_and_paths_order_hits_by_letters_whatever_segment_they_are_in() {
 }
 
 #[test]
+fn hits_are_ordered_by_folder_then_name_and_by_title_or_name_in_one_segment_as_in_many() {
+    let paths = ["b", "a/z", "a", "a/b/c", "a-b/c", "", "a/Ä", "a/b", "z/", "a/ä b", "c/a/ä"];
+    let titles = ["", "b", "Z", "a b", "", "", "", "a"];
+    let mut made = Vec::new();
+    for (at, path) in paths.iter().enumerate() {
+        for (nth, title) in titles.iter().enumerate() {
+            let record =
+                Record { title: (*title).into(), path: (*path).into(), ..text(&format!("word {at} {nth}")) };
+            made.push((
+                tokenizers::for_order(path.rsplit_once('/').map_or("", |(folder, _)| folder)),
+                tokenizers::for_order(path.rsplit('/').next().unwrap()),
+                tokenizers::for_order(title),
+                put_as(&format!("d/{at}-{nth}"), 1, (Some(1), Some(1)), record),
+            ));
+        }
+    }
+    for commits in [1, 4, 29] {
+        let data = tempfile::TempDir::new().unwrap();
+        let mut index = crate::tests::open(data.path()).unwrap();
+        let all: Vec<Change> = made.iter().map(|(.., change)| change.clone()).collect();
+        for batch in all.chunks(all.len().div_ceil(commits)) {
+            crate::tests::apply(&mut index, batch);
+            index.commit(&crate::tests::call()).unwrap();
+        }
+        for sort in ["+path", "-path", "+title", "-title"] {
+            let key = |(folder, name, title, _): &(String, String, String, Change)| match &sort[1..] {
+                "path" => (folder.clone(), name.clone()),
+                _ => (if title.is_empty() { name.clone() } else { title.clone() }, String::new()),
+            };
+            let mut expected: Vec<_> =
+                made.iter().map(|one| (key(one), one.3.address, &one.3.document)).collect();
+            expected.sort_by(|a, b| {
+                let by_key = if sort.starts_with('+') { a.0.cmp(&b.0) } else { b.0.cmp(&a.0) };
+                // Those with nothing to be ordered by come last, whatever the direction.
+                let nothing =
+                    |one: &((String, String), i64, &String)| one.0.0.is_empty() && one.0.1.is_empty();
+                nothing(a).cmp(&nothing(b)).then(by_key).then(a.1.cmp(&b.1))
+            });
+            let request = SearchRequest {
+                sort: Sort::read(sort).unwrap(),
+                limit: 100,
+                folds: false,
+                ..request("word", AccessFilter::All)
+            };
+            let told: Vec<String> =
+                results(data.path(), &request).hits.into_iter().map(|hit| hit.document).collect();
+            let expected: Vec<String> = expected.into_iter().map(|(.., document)| document.clone()).collect();
+            assert_eq!(told, expected, "{sort}, {commits} commits");
+        }
+    }
+}
+
+#[test]
 fn a_path_is_asked_below_the_root_of_the_job_or_from_that_of_the_machine() {
     let entry = |document: &str, component: &str| {
         let inside = if component.is_empty() { String::new() } else { format!("!/{component}") };
@@ -336,4 +391,17 @@ fn what_was_moved_is_found_by_where_it_is_and_by_its_address() {
     assert_eq!(ask("path:/new/kept"), "");
     assert_eq!(ask("word -path:/new"), "/old/kept");
     assert_eq!(ask("path:/old/in"), "/old/in/a%20b.txt");
+}
+
+#[test]
+fn texts_that_are_found_in_the_same_place_are_no_copies_of_each_other() {
+    let bucket = |body: &str| copies::bucket(copies::digest(&entry::marked(Stemming::PLAIN, body)).unwrap());
+    let bodies = |at: usize| format!("alpha {at}");
+    let like = (1..).map(bodies).find(|body| bucket(body) == bucket("alpha 0")).unwrap();
+    let entry = |id: &str, body: &str| put_as(id, 1, (Some(1), Some(1)), text(body));
+    let (data, _index) =
+        filled(&[entry("d/a", "alpha 0"), entry("d/b", &like), entry("d/c", "alpha 0"), entry("d/e", &like)]);
+    let found =
+        results(data.path(), &SearchRequest { folds: true, ..request("alpha", AccessFilter::All) }).hits;
+    assert_eq!(found.iter().map(|hit| hit.copies).collect::<Vec<_>>(), [1, 1]);
 }

@@ -72,7 +72,7 @@ fn an_index_of_the_format_before_answers_until_it_is_rebuilt() {
     let (of_today, _) = schema::schema();
     let mut builder = tantivy::schema::Schema::builder();
     for (_, field) in of_today.fields() {
-        if !["title_order", "path_order", "text"].contains(&field.name()) {
+        if !["title_order", "path_order", "name_order", "text", "text_bucket"].contains(&field.name()) {
             builder.add_field(field.clone());
         }
     }

@@ -237,3 +237,23 @@ fn a_word_that_nothing_has_is_corrected_to_the_nearest_then_most_frequent_visibl
         assert_eq!(seen(literal).2, [], "{literal} is not a bare word that could be mistyped");
     }
 }
+
+#[test]
+fn of_words_with_equally_near_stems_the_one_is_meant_that_is_written_most_like_it() {
+    let texts = [
+        "All warranties that there are have been told of here, and it was said that there would be no others.",
+        "Warren was there and told of it, and Warren said that there would be no such thing for any of them.",
+        "Convection is what there was of it, and they said that it would be the convection of all of the air.",
+        "By convection the air was there, and they have told of it that convection would be all there is.",
+        "All that they have here was connected to what was there, and they would have been connected to it.",
+        "There is no warranty for this program, to the extent that the law of the land does permit it.",
+    ];
+    let entries: Vec<_> =
+        texts.iter().enumerate().map(|(at, body)| put(&format!("d/{at}"), at as i64, body)).collect();
+    let (data, _index) = filled(&entries);
+    for (typed, used) in [("warrenty", "warranty"), ("conected", "connected")] {
+        let found = results(data.path(), &request(typed, only(&[1], &[1])));
+        let corrected: Vec<&str> = found.corrections.iter().map(|correction| &*correction.used).collect();
+        assert_eq!(corrected, [used], "{typed}");
+    }
+}

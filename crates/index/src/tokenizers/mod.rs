@@ -119,6 +119,10 @@ const SIGNED_LETTERS_MAX: usize = 2;
 /// Where the word with the sign behind it ends, as in `C++` and `F#`, when it ends at `to` without.
 #[inline]
 fn sign_end(text: &str, from: usize, to: usize) -> Option<usize> {
+    // Most words are followed by something else.
+    if !matches!(text.as_bytes().get(to), Some(b'+' | b'#')) {
+        return None;
+    }
     let word = &text.as_bytes()[from..to];
     if word.len() > SIGNED_LETTERS_MAX || !word.iter().all(u8::is_ascii_alphabetic) {
         return None;

@@ -7,6 +7,7 @@ pub mod notify;
 pub mod passes;
 mod run_kind;
 pub mod schedule;
+pub mod sealed;
 
 use std::collections::BTreeMap;
 

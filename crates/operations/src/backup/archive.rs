@@ -34,6 +34,9 @@ pub(super) struct Manifest {
     pub(super) store_id: String,
     /// Identity and number of the commit of the search index; none when there was no index.
     pub(super) index: Option<(String, i64)>,
+    /// The key that the secrets of the inventory are sealed with, which is in no backup; none where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) secrets_key: Option<String>,
     pub(super) files: Vec<Listed>,
 }
 

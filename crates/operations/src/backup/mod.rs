@@ -10,7 +10,9 @@ use ingather_engine::outputs::misfit;
 use ingather_model::fault::Fault;
 use ingather_model::lifecycle::outcome::FaultCode;
 use ingather_store::connections::{self, Role as ConnectionRole};
-use ingather_store::{Durability, Reader, Sql, Store, StoreCode, StoreError, Target, doctor, leases};
+use ingather_store::{
+    Durability, Reader, Sql, Store, StoreCode, StoreError, Target, doctor, leases, secrets,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,9 +27,10 @@ use crate::problem::{Code, Problem, Result};
 /// Attempts to meet store and index in step.
 const ATTEMPTS_MAX: usize = 100;
 
-const BACKED_UP: &str = r#"{"file": "/backups/monday.tar", "store": "sqlite", "index": ["8c1d", 12], "bytes": 40960, "files": 5,
+const BACKED_UP: &str = r#"{"file": "/backups/monday.tar", "store": "sqlite", "index": ["8c1d", 12], "secrets_key": "7d1f0a52c9e3b684",
+    "bytes": 40960, "files": 5,
     "made_at": 1767225600000, "program": "0.1.0"}"#;
-const RESTORED: &str = r#"{"file": "/srv/ingather", "store": "postgres", "index": null, "bytes": 40960, "files": 5,
+const RESTORED: &str = r#"{"file": "/srv/ingather", "store": "postgres", "index": null, "secrets_key": null, "bytes": 40960, "files": 5,
     "made_at": 1767225600000, "program": "0.1.0", "damage": "a file of it is missing"}"#;
 
 /// Writes the data directory's state to one file.
@@ -93,6 +96,9 @@ pub struct BackedUp {
     pub store: String,
     /// Identity and number of the commit of the search index; none when there was no index.
     pub index: Option<(String, i64)>,
+    /// The key that the secrets of the inventory are sealed with: its file is in no backup, and is kept apart. None where there are none.
+    #[serde(default)]
+    pub secrets_key: Option<String>,
     /// Size of all files together.
     pub bytes: u64,
     /// How many files there are.
@@ -111,6 +117,7 @@ impl BackedUp {
             files: manifest.files.len(),
             store: manifest.store,
             index: manifest.index,
+            secrets_key: manifest.secrets_key,
             made_at: manifest.made_at,
             program: manifest.program,
         }
@@ -176,6 +183,7 @@ fn write_backup(context: &Context<'_>, request: &BackUp) -> Result<BackedUp> {
         store: if host.keeps_the_store() { "sqlite" } else { "postgres" }.to_owned(),
         store_id: reader.id().to_owned(),
         index: index.map(|index| (index.identity, index.number)),
+        secrets_key: reader.read(secrets::key_wanted)?,
         files: Vec::new(),
     };
     let place = match file {

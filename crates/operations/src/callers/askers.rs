@@ -1,8 +1,10 @@
-//! Who asks a service (decision 0025): somebody with an API key, or a user of this machine over its socket. What they ask for is done
+//! Who asks a service (decision 0025): somebody with an API key, a user of this machine over its socket, or somebody whom a
+//! reverse proxy vouches for (decision 0035). What they ask for is done
 //! with their roles and as their account, and changes are put on record before they are done.
 
 use std::os::unix::fs::MetadataExt;
 
+use ingather_contract::authority::Answer;
 use ingather_model::access::identity::Identity;
 use ingather_model::access::unix_user;
 use ingather_store::{Durability, audit as stored};
@@ -32,6 +34,8 @@ enum Account {
     /// Sees only what is open to everybody.
     Nobody,
     Named(KeyAccount),
+    /// By the name that a reverse proxy vouches for.
+    Vouched(String),
     /// A user of this machine, as its kernel says.
     User(u32),
 }
@@ -56,6 +60,12 @@ impl Asker {
     fn of(key: ApiKey) -> Asker {
         let account = key.account.map_or(Account::Nobody, Account::Named);
         Asker { name: format!("key {}", key.name), roles: key.roles, key: Some(key.id), account }
+    }
+
+    /// Whom a reverse proxy vouches for: they search, and nothing else, whatever the account of that name may do elsewhere.
+    pub fn vouched_for(name: &str) -> Asker {
+        let account = Account::Vouched(name.to_owned());
+        Asker { name: format!("person {name}"), roles: vec![Role::Searcher], key: None, account }
     }
 
     /// A user of this machine: the owner of the data directory may do everything, everybody else searches as themselves.
@@ -92,6 +102,7 @@ impl Asker {
         match &self.account {
             Account::Nobody => None,
             Account::Named(account) => Some(account.name.clone()),
+            Account::Vouched(name) => Some(name.clone()),
             Account::User(number) => Some(number.to_string()),
         }
     }
@@ -111,7 +122,7 @@ impl Asker {
         let places = match self.account {
             // The owner of the data directory could run the program themselves.
             Account::User(_) => Places::Any,
-            Account::Nobody | Account::Named(_) => Places::Below(context.host.roots()),
+            Account::Nobody | Account::Named(_) | Account::Vouched(_) => Places::Below(context.host.roots()),
         };
         let caller = Caller { name: &self.name, roles: &self.roles, identity: &identity, places };
         // What was refused for want of a role is no change: whoever may change nothing would push what others did out of the record.
@@ -142,6 +153,7 @@ impl Asker {
         match &self.account {
             Account::Nobody => Ok(Identity::anonymous()),
             Account::Named(account) => Ok(access::tokens_of(context, &account.name)?.into()),
+            Account::Vouched(name) => vouched(context, name),
             Account::User(number) => {
                 let tokens = access::tokens_of(context, &number.to_string())?;
                 // A user may have a name that is the number of another one.
@@ -152,5 +164,24 @@ impl Asker {
                 Ok(tokens.into())
             }
         }
+    }
+}
+
+/// Somebody of a name that a reverse proxy vouches for; where no authority knows it, nobody in particular.
+fn vouched(context: &Context<'_>, name: &str) -> Result<Identity> {
+    // An authority takes numbers for users, too: whoever may choose a name elsewhere would choose whose documents they find.
+    if name.parse::<u64>().is_ok() {
+        return Ok(Identity::anonymous());
+    }
+    match access::asked(context, name)? {
+        Answer::Known(tokens) if tokens.iter().any(|token| token == unix_user(0)) => Err(Problem::new(
+            Code::NotVouched,
+            format!(
+                "`{name}` finds everything on this machine, so no proxy vouches for that; ask by an API key or over the socket"
+            ),
+        )),
+        Answer::Known(tokens) => Ok(tokens.into()),
+        Answer::Unknown => Ok(Identity::anonymous()),
+        Answer::Unauthorized => Err(access::may_not_enter(name)),
     }
 }

@@ -149,14 +149,15 @@ fn erase(context: &Context<'_>, caller: &Caller<'_>, request: EraseDocument) -> 
         let engine = context.engine(reader, Some(&writing), &[]);
         // Of every job first: what one of them lets go of, another one should not send again.
         let of_job = found.documents.first().map(|(job, _)| job).filter(|_| request.job.is_some());
-        engine.keep_out(&found.place, of_job, caller.name)?;
+        let by = (found.place.as_str(), caller.name);
+        engine.want_erased(by, of_job, &found.documents)?;
         if request.job.is_none() {
             let under_way = under_way(&engine, &found)?;
+            if !under_way.is_empty() {
+                engine.want_erased(by, of_job, &under_way)?;
+            }
             documents.extend(under_way.iter().map(told));
             found.documents.extend(under_way);
-        }
-        for (job, document) in &found.documents {
-            engine.want_erased(job, document, (&found.place, caller.name))?;
         }
         let waits = context.host.background().is_some();
         for ((job, document), told) in found.documents.iter().zip(&mut documents) {

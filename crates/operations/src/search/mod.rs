@@ -50,7 +50,14 @@ pub static SEARCH: Answering<Search, Found> = Answering {
         rest: Rest::At(Verb::Get, "/search"),
         words: Words::Are("search"),
         tool: true,
-        problems: &[Code::Query, Code::NoSuchUser, Code::Settings, Code::Connector, Code::IndexOlder],
+        problems: &[
+            Code::Query,
+            Code::NoSuchUser,
+            Code::NotVouched,
+            Code::Settings,
+            Code::Connector,
+            Code::IndexOlder,
+        ],
     },
     run: search,
 };

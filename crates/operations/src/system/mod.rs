@@ -3,6 +3,8 @@
 pub(crate) mod jobs;
 mod machine;
 mod outputs;
+pub mod properties;
+mod secrets;
 mod status;
 
 pub use status::{AskStatus, JobStatus, Need, STATUS_OF_JOBS, Status};
@@ -182,6 +184,7 @@ fn look_around(
     let engine = context.engine(reader.clone(), writing, &[]);
     let holder = if writing.is_some() { None } else { context.host.holder() };
     let jobs = reader.read(ingather_store::jobs::list)?;
+    tell(secrets::of_secrets(context.host, reader, &jobs)?);
     tell(outputs::of_outputs(&engine, &jobs)?);
     for job in &jobs {
         tell(self::jobs::of_job(context, &engine, job, holder.as_deref())?);

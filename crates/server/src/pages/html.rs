@@ -84,17 +84,21 @@ pub(super) fn login(form: &str, wrong: Option<&str>) -> String {
 
 /// What was found, or why nothing can be.
 pub(super) fn found(
-    form: &str,
+    form: Option<&str>,
     whose: &str,
     query: &str,
     found: Option<Result<Found, String>>,
     offset: u32,
 ) -> String {
     let mut page = Page::titled(if query.is_empty() { "Ingather" } else { query });
-    page.marks("<header class=\"beside\"><h1>Ingather</h1><form method=\"post\" action=\"/logout\">")
-        .marks("<input type=\"hidden\" name=\"form\" value=\"")
-        .text(form)
-        .marks("\"><button>Log out</button></form></header><main><form method=\"get\" action=\"/\" role=\"search\">")
+    page.marks("<header class=\"beside\"><h1>Ingather</h1>");
+    // Whoever was not logged in here cannot be logged out here.
+    if let Some(form) = form {
+        page.marks("<form method=\"post\" action=\"/logout\"><input type=\"hidden\" name=\"form\" value=\"")
+            .text(form)
+            .marks("\"><button>Log out</button></form>");
+    }
+    page.marks("</header><main><form method=\"get\" action=\"/\" role=\"search\">")
         .marks("<label for=\"q\">Search</label><input type=\"search\" id=\"q\" name=\"q\" value=\"")
         .text(query)
         .marks("\"><button>Find</button></form><p class=\"quiet\">")
@@ -238,7 +242,7 @@ mod tests {
         let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u{202e}\u{0}&lt;";
         let mut page = Page(String::new());
         assert!(!page.text(evil).0.contains(['<', '>', '"', '\'', '\u{202e}', '\u{0}']));
-        let shown = found(evil, evil, evil, Some(Err(evil.to_owned())), 0);
+        let shown = found(Some(evil), evil, evil, Some(Err(evil.to_owned())), 0);
         assert!(!shown.contains("<script") && !shown.contains("<img"), "{shown}");
         assert!(!login(evil, Some(evil)).contains("<script"));
         assert!(!address(evil, 0).contains(['<', '>', '"', '\'', ' ']));

@@ -1,5 +1,5 @@
 //! The search page at `/`: for people, without any script. Whoever gives an API key searches as the account of that key, by the same
-//! operation as everybody else.
+//! operation as everybody else; whom a reverse proxy vouches for does so without a key.
 
 mod html;
 mod sessions;
@@ -19,6 +19,7 @@ use ingather_operations::{Asker, Context, api_keys, links};
 use serde_json::json;
 
 use crate::answers::Answers;
+use crate::asking::Asking;
 use crate::rates::Rates;
 use crate::request;
 use crate::routes::{Parts, Site};
@@ -162,42 +163,101 @@ fn status(problem: &Problem) -> StatusCode {
     StatusCode::from_u16(problem.code.row().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
+/// Somebody at the page.
+struct Reader {
+    who: Who,
+    /// As whom they search, in words.
+    whose: String,
+    /// What the form has to hold by which they log out; none where they are known without having logged in here.
+    form: Option<String>,
+}
+
+enum Who {
+    /// Whoever has logged in by the key of this public part.
+    Key(String),
+    /// Whom a reverse proxy vouches for.
+    Vouched(String),
+}
+
+impl From<Session> for Reader {
+    fn from(session: Session) -> Reader {
+        Reader { who: Who::Key(session.key), whose: session.whose, form: Some(session.form) }
+    }
+}
+
+impl Pages {
+    fn vouched(&self, request: &Request) -> Result<Option<String>> {
+        Asking::vouched(request.headers(), request.extensions(), self.answers.proxies.as_ref())
+    }
+
+    /// Who reads the page; none for somebody who has to log in. What a proxy says of this request counts before what a cookie says of earlier ones.
+    fn reader(&self, request: &Request) -> Result<Option<Reader>> {
+        if let Some(name) = self.vouched(request)? {
+            let whose = format!("You search as {name}, by the word of a reverse proxy.");
+            return Ok(Some(Reader { who: Who::Vouched(name), whose, form: None }));
+        }
+        let word = cookie(request.headers(), &self.session);
+        Ok(word.and_then(|word| self.sessions.get(&word, self.answers.now())).map(Reader::from))
+    }
+
+    /// The answer to whoever wants to log in or out and says by a proxy who they are: they are known, or refused.
+    fn known_already(&self, request: &Request) -> Option<Response> {
+        match self.vouched(request) {
+            Ok(None) => None,
+            Ok(Some(_)) => Some(to_search()),
+            Err(problem) => Some(self.ask_for_key(status(&problem), Some(&problem.to_string()))),
+        }
+    }
+}
+
 async fn search(State(pages): State<Arc<Pages>>, request: Request) -> Response {
-    let now = pages.answers.now();
-    let session = cookie(request.headers(), &pages.session).and_then(|word| pages.sessions.get(&word, now));
-    let Some(session) = session else { return pages.ask_for_key(StatusCode::OK, None) };
+    let reader = match pages.reader(&request) {
+        Ok(Some(reader)) => reader,
+        Ok(None) => return pages.ask_for_key(StatusCode::OK, None),
+        Err(problem) => return pages.ask_for_key(status(&problem), Some(&problem.to_string())),
+    };
     let fields = match request::pairs(request.uri().query().unwrap_or_default()) {
         Ok(fields) => fields,
-        Err(problem) => return shown(&session, "", Some(Err(problem)), 0),
+        Err(problem) => return shown(&reader.whose, reader.form.as_deref(), "", Some(Err(problem)), 0),
     };
     let field = |name: &str| fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     let query = field("q").unwrap_or_default();
     let offset: u32 = field("offset").and_then(|offset| offset.parse().ok()).unwrap_or(0);
     if query.trim().is_empty() {
-        return shown(&session, "", None, 0);
+        return shown(&reader.whose, reader.form.as_deref(), "", None, 0);
     }
-    let (key, asked, rates) = (session.key.clone(), query.clone(), pages.answers.rates.clone());
-    let found = pages.answers.work(move |context| find(context, &rates, &key, &asked, offset)).await;
+    let Reader { who, whose, form } = reader;
+    let (asked, rates) = (query.clone(), pages.answers.rates.clone());
+    let found = pages.answers.work(move |context| find(context, &rates, &who, &asked, offset)).await;
     if found.as_ref().is_err_and(|problem| problem.code == Code::Unauthenticated) {
         return pages.ask_for_key(
             StatusCode::UNAUTHORIZED,
             Some("Your API key is not valid any more. Log in with another one."),
         );
     }
-    shown(&session, &query, Some(found), offset)
+    shown(&whose, form.as_deref(), &query, Some(found), offset)
 }
 
-fn shown(session: &Session, query: &str, found: Option<Result<Found>>, offset: u32) -> Response {
+fn shown(
+    whose: &str,
+    form: Option<&str>,
+    query: &str,
+    found: Option<Result<Found>>,
+    offset: u32,
+) -> Response {
     let status = match &found {
         Some(Err(problem)) => status(problem),
         _ => StatusCode::OK,
     };
     let found = found.map(|found| found.map_err(|problem| problem.to_string()));
-    page(status, html::found(&session.form, &session.whose, query, found, offset))
+    page(status, html::found(form, whose, query, found, offset))
 }
 
-fn find(context: &Context<'_>, rates: &Rates, key: &str, query: &str, offset: u32) -> Result<Found> {
-    let asker = Asker::let_in(context, key)?;
+fn find(context: &Context<'_>, rates: &Rates, who: &Who, query: &str, offset: u32) -> Result<Found> {
+    let asker = match who {
+        Who::Key(key) => Asker::let_in(context, key)?,
+        Who::Vouched(name) => Asker::vouched_for(name),
+    };
     rates.take(&asker, context.now())?;
     let request = json!({
         "query": query, "limit": html::HITS, "offset": offset, "facets": true, "folds": true, "advise": true,
@@ -219,6 +279,9 @@ fn value<'f>(fields: &'f [(String, String)], name: &str) -> &'f str {
 }
 
 async fn login(State(pages): State<Arc<Pages>>, request: Request) -> Response {
+    if let Some(answer) = pages.known_already(&request) {
+        return answer;
+    }
     let (headers, fields) = match fields(request).await {
         Ok(read) => read,
         Err(problem) => return pages.ask_for_key(status(&problem), Some(&problem.to_string())),
@@ -237,6 +300,9 @@ async fn open_link(State(pages): State<Arc<Pages>>, secret: Parts, request: Requ
     // Programs that show what is behind a link ask so; the link is for a person.
     if request.method() != Method::GET {
         return page(StatusCode::OK, String::new());
+    }
+    if let Some(answer) = pages.known_already(&request) {
+        return answer;
     }
     let secret = secret.ok().and_then(|secret| Some(secret.iter().next()?.1.to_owned())).unwrap_or_default();
     let known = pages.answers.work(move |context| {
@@ -260,6 +326,9 @@ fn entry(context: &Context<'_>, asker: Asker) -> Result<Entry> {
 }
 
 async fn logout(State(pages): State<Arc<Pages>>, request: Request) -> Response {
+    if let Some(answer) = pages.known_already(&request) {
+        return answer;
+    }
     let Ok((headers, fields)) = fields(request).await else {
         return pages.ask_for_key(StatusCode::BAD_REQUEST, None);
     };
@@ -269,7 +338,7 @@ async fn logout(State(pages): State<Arc<Pages>>, request: Request) -> Response {
         return page(
             StatusCode::FORBIDDEN,
             html::found(
-                &session.form,
+                Some(&session.form),
                 &session.whose,
                 "",
                 Some(Err("This form is of another time. Send this one.".to_owned())),

@@ -121,4 +121,22 @@ impl World {
             _ => self.tell(&format!("run {job} guard-off")),
         }
     }
+
+    /// Copies of the store and of outputs are made and put back, or the power goes.
+    pub(super) fn inventory(&mut self) {
+        let at = self.dice.below(self.outputs.len());
+        let (output, kind) = self.outputs[at];
+        match self.dice.below(8) {
+            0 | 1 if self.all_fit => self.tell("backup"),
+            2 if self.all_fit => self.tell("restore"),
+            3 if self.all_fit => self.tell("backup all"),
+            4 if self.all_fit => self.tell("restore all"),
+            5 if kind == "committing" => self.tell(&format!("backup {output}")),
+            6 if kind == "committing" => self.tell(&format!("restore {output}")),
+            _ => {
+                let keep = self.dice.below(9);
+                self.tell(&format!("power {keep}"));
+            }
+        }
+    }
 }

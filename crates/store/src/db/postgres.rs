@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::future::Future;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
@@ -23,12 +23,14 @@ use crate::db::write_times::WriteTimes;
 use crate::db::{Column, Durability, Row, Sql, Value, stopping};
 use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
+use crate::secrets::Secrets;
 use crate::turns::lock;
 
 pub(crate) struct Postgres {
     login: Login,
     idle: Mutex<Vec<Connection>>,
     pub(super) times: WriteTimes,
+    secrets: Option<Arc<Secrets>>,
 }
 
 struct Connection {
@@ -161,9 +163,9 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
 }
 
 impl Postgres {
-    pub(crate) fn open(url: &str) -> Result<Postgres> {
-        let store =
-            Postgres { login: Login::read(url)?, idle: Mutex::default(), times: WriteTimes::default() };
+    pub(crate) fn open(url: &str, secrets: Option<Arc<Secrets>>) -> Result<Postgres> {
+        let (login, idle, times) = (Login::read(url)?, Mutex::default(), WriteTimes::default());
+        let store = Postgres { login, idle, times, secrets };
         let connection = store.connect()?;
         store.put_back(connection);
         Ok(store)
@@ -196,7 +198,12 @@ impl Postgres {
             if durability == Durability::Relaxed {
                 line.ask("begin", transaction.batch_execute("SET LOCAL synchronous_commit = off"))?;
             }
-            let mut sql = Sql::Postgres(Session { transaction: Some(transaction), prepared, line });
+            let mut sql = Sql::Postgres(Session {
+                transaction: Some(transaction),
+                prepared,
+                line,
+                secrets: self.secrets.as_ref(),
+            });
             let done = work(&mut sql)?;
             if let Sql::Postgres(mut session) = sql
                 && let Some(transaction) = session.transaction.take()
@@ -213,7 +220,24 @@ impl Postgres {
             let begin =
                 client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
             let transaction = line.ask("begin", begin.start())?;
-            work(&mut Sql::Postgres(Session { transaction: Some(transaction), prepared, line }))
+            work(&mut Sql::Postgres(Session {
+                transaction: Some(transaction),
+                prepared,
+                line,
+                secrets: self.secrets.as_ref(),
+            }))
+        })
+    }
+
+    /// Writes the tables of definitions anew, so that nothing is left in their files of what was written over.
+    ///
+    /// # Errors
+    /// What the server says; the tables are as they were then.
+    pub(crate) fn write_anew(&self) -> Result<()> {
+        self.with(|Connection { client, line, .. }| {
+            // Each alone: a transaction cannot have it.
+            line.ask("vacuum", client.batch_execute("VACUUM FULL job"))?;
+            line.ask("vacuum", client.batch_execute("VACUUM FULL connection"))
         })
     }
 
@@ -297,6 +321,7 @@ pub struct Session<'c> {
     transaction: Option<Transaction<'c>>,
     prepared: &'c mut HashMap<&'static str, tokio_postgres::Statement>,
     line: &'c Line,
+    pub(super) secrets: Option<&'c Arc<Secrets>>,
 }
 
 impl Drop for Session<'_> {

@@ -2,7 +2,7 @@
 
 use ingather_model::limits;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use parking_lot::FairMutex;
 use rusqlite::backup::{Backup, StepResult};
@@ -14,6 +14,7 @@ use super::write_times::WriteTimes;
 use super::{Column, Durability, Row, Sql, Value, stopping};
 use crate::error::{Result, StoreError, lacks_handles};
 use crate::queries::Statement;
+use crate::secrets::Secrets;
 use crate::turns::{lock, lock_in_turn};
 
 pub(crate) struct Sqlite {
@@ -22,6 +23,7 @@ pub(crate) struct Sqlite {
     writer: Option<FairMutex<Connection>>,
     pub(super) times: WriteTimes,
     readers: Mutex<Vec<Connection>>,
+    secrets: Option<Arc<Secrets>>,
 }
 
 pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreError {
@@ -49,10 +51,30 @@ pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreE
 }
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path, writing: bool) -> Result<Sqlite> {
+    pub(crate) fn open(path: &Path, writing: bool, secrets: Option<Arc<Secrets>>) -> Result<Sqlite> {
         refuse_odd(path)?;
         let writer = writing.then(|| open_writer(path)).transpose()?.map(FairMutex::new);
-        Ok(Sqlite { path: path.to_owned(), writer, times: WriteTimes::default(), readers: Mutex::default() })
+        let (path, times, readers) = (path.to_owned(), WriteTimes::default(), Mutex::default());
+        Ok(Sqlite { path, writer, times, readers, secrets })
+    }
+
+    fn session<'c>(&'c self, connection: &'c Connection) -> Sql<'c> {
+        Sql::Sqlite(Session { connection, secrets: self.secrets.as_ref() })
+    }
+
+    /// Writes the whole file anew, so that nothing is left in it or in its log of what was written over.
+    ///
+    /// # Errors
+    /// `Full` and others; the store is as it was then. `Held` while somebody still reads as of before.
+    pub(crate) fn write_anew(&self) -> Result<()> {
+        let writer = self.writer.as_ref().ok_or_else(read_only)?;
+        let connection = lock_in_turn(writer);
+        connection.execute_batch("PRAGMA synchronous = FULL; VACUUM").map_err(|e| failed("vacuum", &e))?;
+        let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        match busy.map_err(|e| failed("checkpoint", &e))? {
+            0 => Ok(()),
+            _ => Err(StoreError::Held("somebody reads the store".to_owned())),
+        }
     }
 
     pub(crate) fn write<T>(
@@ -60,8 +82,7 @@ impl Sqlite {
         durability: Durability,
         work: impl FnOnce(&mut Sql<'_>) -> Result<T>,
     ) -> Result<T> {
-        let writer =
-            self.writer.as_ref().ok_or_else(|| StoreError::Refused("opened for reading only".to_owned()))?;
+        let writer = self.writer.as_ref().ok_or_else(read_only)?;
         // A panic between two statements leaves the connection usable: the transaction was rolled back.
         let connection = lock_in_turn(writer);
         let _timed = self.times.begin();
@@ -71,7 +92,7 @@ impl Sqlite {
         };
         connection.execute_batch(begin).map_err(|e| failed("begin", &e))?;
         let rollback = Rollback(&connection);
-        let done = work(&mut Sql::Sqlite(Session { connection: &connection }))?;
+        let done = work(&mut self.session(&connection))?;
         stopping::begins();
         connection.execute_batch("COMMIT").map_err(|e| failed("commit", &e))?;
         std::mem::forget(rollback);
@@ -85,7 +106,7 @@ impl Sqlite {
             None => open_reader(&self.path)?,
         };
         connection.execute_batch("BEGIN").map_err(|e| failed("begin", &e))?;
-        let done = work(&mut Sql::Sqlite(Session { connection: &connection }));
+        let done = work(&mut self.session(&connection));
         connection.execute_batch("ROLLBACK").map_err(|e| failed("rollback", &e))?;
         let mut readers = lock(&self.readers);
         if readers.len() < limits::SQLITE_READERS_MAX {
@@ -107,7 +128,7 @@ impl Sqlite {
         source.execute_batch("BEGIN").map_err(|e| failed("begin", &e))?;
         // The view of a transaction is that of its first read.
         source.query_row("SELECT count(*) FROM meta", [], |_| Ok(())).map_err(|e| failed("copy", &e))?;
-        let Some(done) = meanwhile(&mut Sql::Sqlite(Session { connection: &source }))? else {
+        let Some(done) = meanwhile(&mut self.session(&source))? else {
             return Ok(None);
         };
         let mut target = Connection::open(into).map_err(|e| failed("copy", &e))?;
@@ -131,6 +152,10 @@ impl Sqlite {
         synced.map_err(|error| StoreError::Refused(format!("{}: {error}", into.display())))?;
         Ok(Some(done))
     }
+}
+
+fn read_only() -> StoreError {
+    StoreError::Refused("opened for reading only".to_owned())
 }
 
 /// Rolls back unless the commit was reached, also when the work panics.
@@ -240,6 +265,7 @@ fn prepare(connection: &mut Connection, pragmas: &str) -> Result<()> {
 /// A transaction under way.
 pub struct Session<'c> {
     connection: &'c Connection,
+    pub(super) secrets: Option<&'c Arc<Secrets>>,
 }
 
 /// One parameter: a list goes in as JSON text.

@@ -1,5 +1,6 @@
-//! Who may write, who may ask, and what was asked for.
+//! Who may write, who may ask, and what was asked for; what is kept sealed.
 
 pub mod api_keys;
 pub mod audit;
 pub mod leases;
+pub mod secrets;

@@ -10,6 +10,7 @@ mod intents;
 mod jobs;
 mod notices;
 mod plans;
+mod secrets;
 mod statements;
 mod states;
 mod world;

@@ -4,10 +4,12 @@ pub mod power;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ingather_contract::call::Cancel;
+
+use crate::together::people::People;
 
 /// Places by name; `write` stands for every transaction.
 pub const POINTS: &[&str] = &[
@@ -43,6 +45,8 @@ pub struct Crash {
     pub late_writes: Mutex<Vec<String>>,
     /// Longest random delay at each place, microseconds; 0: none.
     delay_us_max: AtomicU64,
+    /// Who speaks at places.
+    people: Mutex<Option<Arc<People>>>,
 }
 
 impl Crash {
@@ -134,12 +138,28 @@ impl Crash {
         self.dead.load(Ordering::SeqCst)
     }
 
+    /// From now on these people hear of places; none: nobody does.
+    pub fn heard_by(&self, people: Option<Arc<People>>) {
+        *self.people.lock().unwrap_or_else(PoisonError::into_inner) = people;
+    }
+
     /// A place is met; true when the process is dead from here on.
     pub fn reach(&self, point: &str) -> bool {
+        self.meet(point, true)
+    }
+
+    /// The same; `waits`: for people who speak there.
+    fn meet(&self, point: &str, waits: bool) -> bool {
         self.wait();
-        if self.dead() {
+        if self.dead() || self.dies_at(point) {
             return true;
         }
+        let people = self.people.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        people.iter().for_each(|people| people.meet(point, waits));
+        self.dead()
+    }
+
+    fn dies_at(&self, point: &str) -> bool {
         let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         let times = met.entry(point.to_owned()).or_insert(0);
         *times += 1;
@@ -169,8 +189,8 @@ impl Crash {
     pub fn transaction(&self, statements: &[&str], committed: bool) -> bool {
         let when = if committed { "after" } else { "before" };
         // Both are counted, so that `write` and the special name can be armed alike.
-        let by_name = self.reach(&format!("{when} {}", sort(statements)));
-        by_name || self.reach(&format!("{when} write"))
+        let by_name = self.meet(&format!("{when} {}", sort(statements)), false);
+        by_name || self.meet(&format!("{when} write"), false)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use ingather_model::fault::Fault;
 
+use super::Shelf;
+
 /// What goes wrong with changes whose id contains `name`.
 #[derive(Clone, Debug)]
 pub struct InjectedFault {
@@ -26,4 +28,12 @@ pub enum Effect {
     Late,
     /// It is answered as taken, and whoever follows the output lacks it, until all is put right.
     Missed,
+}
+
+impl Shelf {
+    /// It does all that it is asked for, at once.
+    pub(crate) fn is_sound(&self) -> bool {
+        let is_calm = self.short_answers == 0 && self.failing_commits == 0 && self.forgets_after.is_none();
+        is_calm && self.late.is_empty() && !self.is_away && self.faults.iter().all(|fault| fault.times == 0)
+    }
 }

@@ -24,6 +24,7 @@ impl Play {
         script_repository::locked(&self.world.source).heal();
         self.world.shelves.values().for_each(|shelf| locked(shelf).heal());
         self.note_source();
+        self.resume_all()?;
         for _ in 0..ROUNDS_MAX {
             self.world.clock.pass(ROUND_MS);
             self.world.shelves.values().for_each(|shelf| locked(shelf).calls = Calls::default());
@@ -95,7 +96,10 @@ impl Play {
                 let failed = self.world.documents(&job.name).into_iter();
                 let failed = failed.filter(|(_, state)| state.starts_with("failed"));
                 unsure.extend(failed.map(|(name, _)| format!("{root}{name}")));
-                for (name, file) in source.files.iter().filter(|(name, _)| name.starts_with(root)) {
+                let is_erased = |name: &str| self.erased.is_erased(&job.name, name);
+                let below =
+                    source.files.iter().filter(|(name, _)| name.starts_with(root) && !is_erased(name));
+                for (name, file) in below {
                     // Of what is in a file, some may not be findable now: it stays as it was.
                     for expected in oracle::wanted(job, output, file).entries() {
                         let name = format!("{name}{}", expected.suffix);

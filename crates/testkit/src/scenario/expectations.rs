@@ -68,6 +68,8 @@ impl Play {
                 }
                 other => format!("nothing removed: {other:?}"),
             },
+            ["erased" | "resent"] => self.person(),
+            ["erased", job] => self.erased_from(job)?,
             ["jobs"] => list(self.world.jobs()),
             ["read"] => {
                 let mut read = std::mem::take(&mut script_repository::locked(&self.world.source).fetched);
@@ -100,12 +102,22 @@ impl Play {
         })
     }
 
+    /// What a person was answered who erased a document, or had documents sent again.
+    fn person(&self) -> String {
+        match &self.answer {
+            Answer::Erased(jobs) => super::erasing::told(jobs),
+            Answer::Resent(documents) => documents.to_string(),
+            other => format!("nothing of it: {other:?}"),
+        }
+    }
+
     fn exit(&self) -> u8 {
         match &self.answer {
             Answer::Ran(report) if report.error.is_some() => 3,
             Answer::Ran(report) => u8::from(report.counts.has_failures() || !report.blind.is_empty()),
             Answer::Failed(_) => 3,
             Answer::Removed(removed) => u8::from(removed.kept > 0),
+            Answer::Erased(jobs) => u8::from(jobs.iter().any(|job| !job.left.is_empty())),
             Answer::Nothing | Answer::Resent(_) => 0,
         }
     }

@@ -9,7 +9,7 @@ use crate::memory_output::{Effect, InjectedFault, Shelf, locked};
 
 impl Play {
     /// `fault one passing a.txt 2`, `fault one refused a.txt`, `fault one busy`, `fault one busy:SECONDS`, `fault one short | double | commit | forgets | forgets:N |
-    /// older | cut | rotated | slow:MS | fine`; `timeout` and `late` are taken all the same, at once or later; `missed` is answered,
+    /// gone | back | older | cut | rotated | slow:MS | fine`; `timeout` and `late` are taken all the same, at once or later; `missed` is answered,
     /// and whoever follows an output that is told who may see lacks it.
     pub(super) fn fault(&mut self, rest: &str) -> Result<(), String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
@@ -32,6 +32,10 @@ impl Play {
             }
             "forgets" | "cut" | "rotated" | "older" => {
                 become_another(&mut shelf, what);
+                return Ok(());
+            }
+            "gone" | "back" => {
+                shelf.is_away = what == "gone";
                 return Ok(());
             }
             "fine" => {

@@ -44,6 +44,8 @@ pub(super) struct Before {
     claims: Vec<Claim>,
     held: BTreeSet<String>,
     known: usize,
+    /// No output refuses anything.
+    sound: bool,
 }
 
 impl Invariants {
@@ -93,6 +95,7 @@ impl Play {
             claims: self.claims(),
             held,
             known: self.world.documents(name).len(),
+            sound: self.world.shelves.values().all(|shelf| locked(shelf).is_sound()),
         }
     }
 
@@ -119,11 +122,16 @@ impl Play {
                     && report.blind.is_empty()
                     && !self.changed_meanwhile;
                 if quiet && !report.counts.has_failures() && report.counts.kept == 0 && is_plain {
+                    if before.sound {
+                        self.note_ran(job);
+                    }
                     self.exact(job, &mut found);
                 }
             }
         }
         self.shown(&mut found);
+        self.erased_stay(&mut found);
+        self.left_so(&mut found);
         self.live_jobs().iter().for_each(|job| self.unproven(job, &mut found));
         let late = std::mem::take(&mut *locked(&self.world.crash.late_writes));
         found.extend(
@@ -150,7 +158,8 @@ impl Play {
             // An output that cannot take access alone must not show what cannot be read, nor what another owner that leaves
             // showed: it gets the record again.
             let takes_access = self.world.kind_of(output) != PLAIN.name;
-            for name in entries.keys().filter(|name| !after[output].contains_key(*name)) {
+            let is_lost = |n: &&String| !after[output].contains_key(*n) && !self.let_go(before, output, n);
+            for name in entries.keys().filter(is_lost) {
                 let owners = before
                     .claims
                     .iter()
@@ -167,7 +176,7 @@ impl Play {
                     continue;
                 }
                 for (job, confirmed) in owners {
-                    let acts = job.name == acting;
+                    let acts = job.name == acting || matches!(word, "start" | "restart" | "serve");
                     // Whatever it was that the run met is not what is there now.
                     if acts && self.changed_meanwhile {
                         continue;
@@ -190,6 +199,9 @@ impl Play {
                 }
                 // What an earlier run has sent may take effect now.
                 let was_sent = before.claims.iter().any(leaves);
+                if matches!(word, "erase" | "readmit") && !was_sent {
+                    found.push(format!("{output} lost {name}, which nobody has erased"));
+                }
                 if word == "confirm" && !before.held.contains(oracle::file_of(name)) && !was_sent {
                     found.push(format!("{output} lost {name}, which was not in the set that was confirmed"));
                 }
@@ -203,6 +215,12 @@ impl Play {
         {
             found.push(format!("the guard let {} of {} go: {lost:?}", lost.len(), before.known));
         }
+    }
+
+    /// What a person has erased from one job takes the entry of the others along, until they send their own.
+    fn let_go(&self, before: &Before, output: &str, entry: &str) -> bool {
+        let mut claims = before.claims.iter().filter(|claim| claim.entry == entry && claim.output == output);
+        claims.any(|claim| self.erased.is_erased(&claim.job, oracle::file_of(entry)))
     }
 
     /// Whether a document waits, or failed.
@@ -272,6 +290,7 @@ impl Play {
         let source = script_repository::locked(&self.world.source);
         let claims = self.claims();
         let root = oracle::root(job);
+        let erases = self.erases(job);
         for output in &job.definition.outputs {
             let entries = self.world.entries(output);
             let missed = self.world.missed(output);
@@ -284,7 +303,7 @@ impl Play {
             for (name, file) in
                 source.files.iter().filter(|(name, file)| name.starts_with(root) && !file.unlisted)
             {
-                if file.vanishing {
+                if file.vanishing || self.erased.is_erased(&job.name, name) {
                     continue;
                 }
                 for Expected { suffix, is } in oracle::wanted(job, output, file).entries() {
@@ -309,8 +328,8 @@ impl Play {
                     }
                     for (user, sees) in USERS.iter().zip(&sees) {
                         let may = oracle::permits(&source, oracle::file_of(name), file, &tokens(user));
-                        // What another owner has not confirmed yet narrows it.
-                        let narrowed = may && shared(name);
+                        // What another owner has not confirmed yet narrows it, and what is erased and still held keeps its folder closed.
+                        let narrowed = may && (shared(name) || erases);
                         if may != sees.contains(name) && !narrowed {
                             found.push(format!(
                                 "`{user}` may see {name} in {output}: {may}, and finds it: {}",
@@ -324,10 +343,11 @@ impl Play {
                 .keys()
                 .filter(|name| name.starts_with(root) && !shared(name) && !missed.contains(*name))
             {
-                if source
-                    .files
-                    .get(oracle::file_of(name))
-                    .is_none_or(|file| !may_be_held(job, output, file, name))
+                // What is erased goes by itself: see `erased_stay`.
+                let file = oracle::file_of(name);
+                let is_erased = self.erased.is_erased(&job.name, file);
+                if !is_erased
+                    && source.files.get(file).is_none_or(|file| !may_be_held(job, output, file, name))
                 {
                     found.push(format!("{output} still holds {name}"));
                 }

@@ -59,6 +59,9 @@ impl Play {
             if runs.iter().any(|run| run.guard == Some(GuardState::Held)) {
                 found.push(format!("at rest, removals of job {} are held", job.name));
             }
+            if self.erases(&job) {
+                found.push(format!("at rest, something is still to be erased from {}", job.name));
+            }
             let unsettled = self.world.documents(&job.name).into_iter();
             let unsettled = unsettled.filter(|(_, state)| matches!(state.as_str(), "waiting" | "leaving"));
             found.extend(unsettled.map(|(name, state)| format!("at rest, {name} is {state}")));

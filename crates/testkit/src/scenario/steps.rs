@@ -8,6 +8,7 @@ use ingather_model::access::Acl;
 use ingather_model::fault::{Exhausted, Fault, Reason};
 use ingather_model::guard::Guard;
 use ingather_model::job::condition::Condition;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 
 use super::{Answer, Play};
@@ -19,6 +20,9 @@ use crate::world::{FULL, REGISTRY};
 /// Where the source may change in the middle of a run: once it was listed, a folder (`folder:s/t/`: that one) was looked at, a document
 /// is looked at or read, folders are looked at for the second time.
 const PLACES: &[&str] = &["list", "folder", "look", "read", "stamps"];
+
+/// Who speaks in the middle of what the service does.
+const PEOPLE: &[&str] = &["anna", "bert"];
 
 pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("`{text}` is no number"))
@@ -61,7 +65,16 @@ impl Play {
                 Ok(())
             }
             "run" | "delete" | "confirm" => self.ask(word, rest),
-            "resend" => self.resend(rest),
+            "start" | "pause" | "resume" | "abort" | "restart" | "serve" => self.says(word, rest),
+            "resend" => {
+                self.resend(rest);
+                Ok(())
+            }
+            "reset" => {
+                self.reset(rest);
+                Ok(())
+            }
+            "erase" | "readmit" => self.erase(word, rest),
             // Its threads have begun by it.
             "turns" => Ok(()),
             "together" => self.run_together(rest),
@@ -73,6 +86,8 @@ impl Play {
     fn back_up(&mut self, what: &str) -> Result<(), String> {
         if matches!(what, "" | "all") {
             self.world.back_up();
+            self.erased.back_up();
+            self.moves.back_up();
         }
         self.shelves(what)?.for_each(|shelf| locked(shelf).back_up());
         Ok(())
@@ -83,6 +98,8 @@ impl Play {
         self.shelves(what)?.for_each(|shelf| locked(shelf).restore());
         if matches!(what, "" | "all") {
             self.world.restore();
+            self.erased.restore();
+            self.moves.restore();
             self.books_restored();
         }
         Ok(())
@@ -138,6 +155,11 @@ impl Play {
                 "keep" if value == "extracted" => definition.keep = Keep::Extracted,
                 "content_by" if value == "times" => definition.content_by = ContentBy::Times,
                 "compare" => definition.compare_content = value == "content",
+                "schedule" => {
+                    let value =
+                        serde_json::from_str(value).unwrap_or_else(|_| value.replace('_', " ").into());
+                    definition.schedule = Some(Schedule::read(&value)?);
+                }
                 "stage" => definition.stages.push(stage(value)?),
                 "route" => {
                     let (output, route) = value.split_once(':').ok_or("route=OUTPUT:{…}")?;
@@ -147,6 +169,8 @@ impl Play {
                 _ => return Err(format!("a job has no `{key}`")),
             }
         }
+        self.erased.jobs.insert(name.to_owned());
+        self.moves.is_made(name);
         self.world.job(definition);
         Ok(())
     }
@@ -165,6 +189,9 @@ impl Play {
 
     /// `meanwhile read 2 s/ access:anna, s/a v2`: changes of the source when it is read for the second time in the next run.
     fn meanwhile(&mut self, rest: &str) -> Result<(), String> {
+        if let Some((person, rest)) = rest.split_once(' ').filter(|(who, _)| PEOPLE.contains(who)) {
+            return self.speaks(person, rest);
+        }
         let mut words = rest.splitn(3, ' ');
         let point =
             words.next().filter(|point| PLACES.contains(&point.split(':').next().unwrap_or_default()));
@@ -208,8 +235,8 @@ impl Play {
         let mut words = rest.split_whitespace();
         let job = words.next().ok_or("which job?")?;
         let mut options = FULL;
-        let (mut run, mut paused) = (None, false);
-        for word in words {
+        let (mut run, mut paused, mut erasing) = (None, false, None);
+        while let Some(word) = words.next() {
             match word {
                 "minimal" => options.kind = RunKind::Minimal,
                 "dry-run" => options.mode = Mode::DryRun,
@@ -218,35 +245,45 @@ impl Play {
                 "pass" => options.is_pass = true,
                 "accept-devices" => options.accepts_devices = true,
                 "paused" => paused = true,
+                "erasing" => erasing = Some(words.next().ok_or("erasing what?")?),
                 number_of_run => run = Some(number(number_of_run)?),
             }
+        }
+        self.moves.is_begun(job);
+        if let Some(file) = erasing {
+            return self.run_erasing(job, options, file);
         }
         self.answer = match what {
             "run" if paused => Answer::of(run_paused(&self.world, job, options), Answer::Ran),
             "run" => Answer::of(self.world.run(job, options), Answer::Ran),
-            "delete" => Answer::of(self.world.delete(job), Answer::Removed),
+            "delete" => {
+                let removed = self.world.delete(job);
+                self.moves.is_deleted(job, removed.as_ref().ok());
+                Answer::of(removed, Answer::Removed)
+            }
             _ => Answer::of(self.world.confirm(job, run), Answer::Removed),
         };
         self.asked();
         if paused {
             // A process that died in between left it so.
             self.world.resume(job);
+            self.moves.is_resumed(job);
         }
         Ok(())
     }
 
     /// `resend docs`: all outputs of the job; `resend docs one`: that one.
-    fn resend(&mut self, rest: &str) -> Result<(), String> {
+    fn resend(&mut self, rest: &str) {
         let (job, output) = rest.split_once(' ').map_or((rest, None), |(job, output)| (job, Some(output)));
-        let job = self.world.find(job).ok_or("there is no such job")?;
-        self.answer = Answer::of(self.world.engine().resend(&job, output), Answer::Resent);
+        let resent = self.world.known(job).and_then(|job| self.world.engine().resend(&job, output));
+        self.answer = Answer::of(resent, Answer::Resent);
         self.asked();
-        Ok(())
     }
 
     /// `together docs, other`: full runs of these jobs at the same time; the answer is that of the first one that failed, or of the last one.
     fn run_together(&mut self, rest: &str) -> Result<(), String> {
         let jobs: Vec<&str> = rest.split(", ").collect();
+        jobs.iter().for_each(|job| self.moves.is_begun(job));
         let answers = crate::together::run_together(&self.world, &jobs).into_iter();
         let answers: Vec<Answer> = answers.map(|(_, answer)| Answer::of(answer, Answer::Ran)).collect();
         let failed = answers.iter().position(|answer| matches!(answer, Answer::Failed(_)));
@@ -256,14 +293,21 @@ impl Play {
         Ok(())
     }
 
+    fn reset(&mut self, job: &str) {
+        let reset = self.world.known(job).and_then(|job| self.world.engine().reset_seeding(job.id));
+        self.answer = Answer::of(reset, |()| Answer::Nothing);
+        self.asked();
+    }
+
     /// What was asked for is over, or died.
-    fn asked(&mut self) {
+    pub(super) fn asked(&mut self) {
         let stopped = self.world.engine().cancel.cancelled();
         if self.world.crash.dead() || self.world.crash.was_taken_over() || stopped {
             self.world.reopen();
         }
         // What was not met in this step is not armed for the next one.
         self.world.crash.revive();
+        self.silence();
         let states = script_repository::locked(&self.world.source).over();
         self.changed_meanwhile = !states.is_empty();
         states.iter().for_each(|state| self.invariants.note(state));

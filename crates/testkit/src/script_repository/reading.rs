@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use ingather_contract::call::CallContext;
 use ingather_contract::repository::{
-    ContainerReport, Listing, Observed, Presence, ReadContent, Repository, Told, Watch, Watching,
+    ContainerReport, Listing, Named, Observed, Presence, ReadContent, Repository, Told, Watch, Watching,
 };
 use ingather_model::access::Acl;
 use ingather_model::document::Record;
@@ -30,6 +30,12 @@ impl ScriptRepository {
             return Err(Fault::refused("excluded", "a rule leaves it out"));
         }
         Ok(file.clone())
+    }
+
+    /// A place is met, where people may be waited for: nobody holds the source meanwhile.
+    fn reaches(&self, point: &str) -> bool {
+        let crash = locked(&self.source).crash.clone();
+        crash.reach(point)
     }
 
     fn observed(&self, key: &str, file: &File) -> Observed {
@@ -76,10 +82,10 @@ impl Repository for ScriptRepository {
     }
 
     fn list(&self, _call: &CallContext) -> Result<Box<dyn Listing>, Fault> {
-        let mut source = locked(&self.source);
-        if source.crash.reach("before list") {
+        if self.reaches("before list") {
             return Err(dead());
         }
+        let mut source = locked(&self.source);
         if source.absent {
             return Err(Fault::Gone);
         }
@@ -95,10 +101,10 @@ impl Repository for ScriptRepository {
     }
 
     fn look(&self, _call: &CallContext, key: &str) -> Result<Observed, Fault> {
-        let mut source = locked(&self.source);
-        if source.crash.reach("before look") {
+        if self.reaches("before look") {
             return Err(dead());
         }
+        let mut source = locked(&self.source);
         source.meet("look");
         if let Some(file) = source.files.get_mut(&format!("{}{key}", self.root))
             && let Some((fault, times)) = &mut file.look_fault
@@ -140,11 +146,12 @@ impl Repository for ScriptRepository {
     fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
         let name = format!("{}{key}", self.root);
         let mut file = {
+            let file = self.find(&locked(&self.source), key)?;
+            let is_dead = self.reaches("before read");
             let mut source = locked(&self.source);
-            let file = self.find(&source, key)?;
             source.fetched.push(format!("{}{key}", self.root));
             source.fetched_at.push(call.now());
-            if source.crash.reach("before read") {
+            if is_dead {
                 return Err(dead());
             }
             if let Some(file) = source.files.get_mut(&format!("{}{key}", self.root))
@@ -200,11 +207,11 @@ impl Repository for ScriptRepository {
     }
 
     fn probe(&self, _call: &CallContext, key: &str) -> Presence {
-        let source = locked(&self.source);
         let name = format!("{}{key}", self.root);
-        if source.crash.reach("before probe") {
+        if self.reaches("before probe") {
             return Presence::Unknown;
         }
+        let source = locked(&self.source);
         let above = |folder: &str| source.folders.get(folder).is_some_and(|folder| folder.unreadable);
         if source.absent || above("") || name.match_indices('/').any(|(at, _)| above(&name[..=at])) {
             return Presence::Unknown;
@@ -218,6 +225,14 @@ impl Repository for ScriptRepository {
 
     fn uri(&self, key: &str) -> String {
         format!("mem://{}/{}{key}", self.name, self.root)
+    }
+
+    fn named(&self, text: &str) -> Result<Named, Reason> {
+        let below = text.strip_prefix(&self.uri(""));
+        if below.is_none() && text.starts_with("mem://") {
+            return Err(Reason::new("outside", "it is not below the root"));
+        }
+        Ok(Named::of(below.unwrap_or(text).to_owned()))
     }
 
     fn credentials_fingerprint(&self) -> String {

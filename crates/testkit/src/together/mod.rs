@@ -2,8 +2,11 @@
 //! tests and for the planted faults.
 
 pub mod bins;
+pub mod erasing;
 pub mod gate;
 pub mod pause;
+pub mod people;
+pub mod service;
 
 use std::sync::{Mutex, MutexGuard};
 

@@ -2,4 +2,5 @@
 
 pub(super) mod apply;
 pub(super) mod export;
+pub(super) mod secrets;
 mod yaml;

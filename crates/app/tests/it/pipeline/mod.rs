@@ -1,7 +1,7 @@
 //! Pipelines as people name, try and change them, what is in documents, and what of it is found.
 
 mod finding;
-mod inside;
+pub(crate) mod inside;
 mod parts;
 mod passages;
 mod pictures;

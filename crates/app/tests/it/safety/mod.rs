@@ -12,6 +12,7 @@ mod meanwhile;
 mod modes;
 pub(crate) mod mounts;
 mod readers;
+pub(crate) mod secrets;
 mod servers;
 mod terminal;
 mod tokens;

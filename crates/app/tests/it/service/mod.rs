@@ -1,6 +1,7 @@
 //! Drives `ingather serve` as programs do: real requests over HTTP to the real program.
 
 mod acts;
+mod askers;
 mod bounds;
 mod client;
 mod continuous;
@@ -13,7 +14,6 @@ mod roles;
 mod runs;
 mod same;
 mod schedules;
-mod socket;
 mod status;
 mod tls;
 mod told;

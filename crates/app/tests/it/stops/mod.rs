@@ -3,5 +3,6 @@
 mod away;
 mod earlier;
 pub(crate) mod kill;
+mod secrets;
 mod signals;
 pub(crate) mod upgrade;

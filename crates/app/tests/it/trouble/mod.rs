@@ -8,6 +8,7 @@ mod lookup;
 mod odd;
 mod patterns;
 mod people;
+mod properties;
 mod sources;
 mod stores;
 mod surroundings;

@@ -114,7 +114,7 @@ fn limited(sandbox: &Sandbox, limit: &str) -> Answer {
 }
 
 /// Runs a command with so many file handles and no way to more.
-fn with_handles(sandbox: &Sandbox, handles: u32, arguments: &[&str]) -> Answer {
+pub(super) fn with_handles(sandbox: &Sandbox, handles: u32, arguments: &[&str]) -> Answer {
     let plain = sandbox.command(arguments);
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -n {handles}; exec \"$@\""), "sh"]);

@@ -267,6 +267,8 @@ impl<'s> Trial<'s> {
                 if hold.contains("times in a row") {
                     self.rested += 1;
                     asked(service, "POST", &format!("/jobs/{job}/start"), None);
+                    // The run that was interrupted is what was found.
+                    return false;
                 }
                 rests(&found) && found["run"]["run"].as_i64() > Some(before)
             });

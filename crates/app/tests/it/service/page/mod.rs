@@ -43,7 +43,7 @@ fn log_in(service: &Service<'_>, key: &str) -> Reply {
 }
 
 /// Logs in; the cookie of the session.
-fn logged_in(service: &Service<'_>, key: &str) -> String {
+pub(super) fn logged_in(service: &Service<'_>, key: &str) -> String {
     let begun = log_in(service, key).is(303);
     assert!(begun.head.contains("location: /"), "{begun:#?}");
     let name = format!("ingather_session_{}", service.address.port());

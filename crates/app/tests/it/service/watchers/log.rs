@@ -62,9 +62,9 @@ fn the_log_for_people_has_times_changes_and_the_end_of_the_service() {
     let operator = key(&sandbox, "bob", &["operator"], None);
     let mut service = Service::with(&sandbox, operator, &[]);
     service.ask("POST", "/api/v1/jobs/root/pause").is(200);
-    service.tells("key bob asked for jobs.pause of job root: done");
+    service.tells("key bob asked for jobs.pause of job `root`: done");
     service.ask("POST", "/api/v1/jobs/none/pause").refuses(404, "no_such_job");
-    service.tells("key bob asked for jobs.pause of job none: no_such_job");
+    service.tells("key bob asked for jobs.pause of job `none`: no_such_job");
     kill_process(service.pid(), Signal::TERM).unwrap();
     let rest = service.ended();
     let last = rest.err.lines().last().unwrap();

@@ -2,5 +2,6 @@
 
 mod log;
 mod metrics;
+mod secrets;
 mod stream;
 mod systemd;

@@ -5,16 +5,16 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use super::Service;
-use super::http::{Reply, Request, reply};
 use crate::people::{Person, must, ordinary};
 use crate::sandbox::Sandbox;
+use crate::service::http::{Reply, Request, reply};
+use crate::service::{Service, key};
 
 /// Sends what it reads to a socket, and prints what comes back.
 const CLIENT: &str = "use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die \"refused: $!\"; \
     print $s $ARGV[1]; $s->flush; print while <$s>;";
 
-fn ask(socket: &Path, request: &Request) -> Reply {
+pub(super) fn ask(socket: &Path, request: &Request) -> Reply {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(request.text().as_bytes()).unwrap();
     reply(stream)
@@ -47,9 +47,9 @@ fn another_user_searches_as_themselves_and_does_nothing_else() {
     let closed = sandbox.root().join("closed.txt");
     std::fs::set_permissions(closed, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     sandbox.synced(&[]);
-    let key = super::key(&sandbox, "test", &["admin"], None);
+    let admin = key(&sandbox, "test", &["admin"], None);
     let socket = sandbox.path().join("all.sock");
-    let service = Service::with(&sandbox, key, &["--socket", socket.to_str().unwrap()]);
+    let service = Service::with(&sandbox, admin, &["--socket", socket.to_str().unwrap()]);
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o666);
     let person = Person::named(ordinary());
     let ask = |path: &str| {

@@ -1,0 +1,2 @@
+-- Secrets in definitions and settings are sealed from here on (decision 0036). No table changes: programs of before, which would take
+-- what is sealed for the secret itself, refuse a store that has this step. What is plain is sealed by whoever opens the store to write.
