@@ -203,13 +203,7 @@ impl Engine {
     /// The same for a run that begins: what could not be erased is not hers to tell.
     pub(crate) fn erase_first(&self, job: &Job, work: &Work) -> Result<()> {
         if self.writer.is_some() {
-            let (keeps_out, waits) = self.reader.read(|sql| {
-                let keeps_out = !erased::kept_out(sql, &job.name)?.is_empty();
-                Ok((keeps_out, erased::waiting(sql)?.contains(&job.id)))
-            })?;
-            if !keeps_out && !waits {
-                return Ok(());
-            }
+            let keeps_out = self.reader.read(|sql| Ok(!erased::kept_out(sql, &job.name)?.is_empty()))?;
             // A source that cannot even be named is told by the run.
             if let (true, Ok(source)) = (keeps_out, self.repository(job)) {
                 self.want_known(job, source.as_ref())?;

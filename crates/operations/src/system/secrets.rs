@@ -42,13 +42,16 @@ pub(super) fn of_secrets(host: &dyn Host, reader: &Reader, jobs: &[Job]) -> Resu
         ),
         Err(why) => Look::bad("secrets", why, "until then jobs with secrets do not run; other jobs do"),
     });
-    looks.extend(jobs.iter().filter_map(|job| {
-        let (place, why) = job.definition.still_sealed()?;
-        Some(Look::bad(
-            "secrets",
-            format!("job {}: `{place}` cannot be opened: {why}", job.name),
-            "the job does not run until then; nothing of it is removed",
-        ))
-    }));
+    looks.extend(jobs.iter().filter_map(of_job));
     Ok(looks)
+}
+
+/// What nothing opens in the definition of a job, which does not run until then.
+pub(super) fn of_job(job: &Job) -> Option<Look> {
+    let (place, why) = job.definition.still_sealed()?;
+    Some(Look::bad(
+        "secrets",
+        format!("job {}: `{place}` cannot be opened: {why}", job.name),
+        "the job does not run until then; nothing of it is removed",
+    ))
 }

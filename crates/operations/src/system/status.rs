@@ -7,8 +7,8 @@ use ingather_store::{Reader, runs, states};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Look;
 use super::jobs::of_runs;
+use super::{Look, secrets};
 use crate::context::{Caller, Context};
 use crate::jobs::Run;
 use crate::jobs::progress::DocumentStates;
@@ -146,6 +146,7 @@ fn of_job(context: &Context<'_>, reader: &Reader, job: Job, known: &Known) -> Re
     let stands = of(context, reader, &job, last_run.as_ref(), (told.as_ref(), known))?;
     let mut looks = of_runs(context, reader, &job, context.host.holder().as_deref())?;
     let works = worked || context.works_on(job.id);
+    looks.extend(secrets::of_job(&job));
     if let Some(problem) = told.as_ref().and_then(|told| told.problem.clone()) {
         let advice = format!("change it with `ingather job define {} --update --schedule …`", job.root);
         looks.push(Look::bad("schedule", format!("job {}: {problem}", job.name), advice));

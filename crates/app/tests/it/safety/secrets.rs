@@ -201,6 +201,7 @@ fn refused_and_kept(sandbox: &Sandbox, words: &[&str]) {
     assert!(answer.code > 1, "{answer:#?}");
     says(&answer, words);
     says(&sandbox.run(&["doctor"]).exits(1), words);
+    says(&sandbox.run(&["status"]).exits(1), &["job root: `", "cannot be opened"]);
     for arguments in [&["job", "list"][..], &["status"], &["job", "show", "root"], &["export"]] {
         let answer = sandbox.run(arguments);
         assert!(answer.code <= 1, "{arguments:?}: {answer:#?}");

@@ -23,13 +23,18 @@ mod writer;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::sandbox::{Answer, Sandbox};
 
 use http::{Reply, Request};
+
+/// Longest time until it tells what it is waited for.
+const WAIT: Duration = Duration::from_secs(300);
 
 /// A service that runs; killed with this.
 struct Service<'s> {
@@ -97,12 +102,9 @@ impl<'s> Service<'s> {
             .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut told = BufReader::new(child.stderr.take().unwrap());
-        let mut before = String::new();
+        let (mut before, end) = (String::new(), Instant::now() + WAIT);
         let address = loop {
-            let mut line = String::new();
-            if told.read_line(&mut line).unwrap() == 0 {
-                panic!("it does not serve: {before}");
-            }
+            let Some(line) = next_line(&mut told, end) else { panic!("it does not serve: {before}") };
             // In a log for programs it is a field.
             let told = line.split_once("\"message\":\"").map_or_else(|| said(&line), |(_, told)| told);
             if let Some(rest) = told.strip_prefix("listening on http") {
@@ -142,12 +144,11 @@ impl<'s> Service<'s> {
     /// Waits for a line of its log that begins so.
     #[track_caller]
     fn tells(&mut self, beginning: &str) -> String {
-        let mut before = String::new();
+        let (mut before, end) = (String::new(), Instant::now() + WAIT);
         loop {
-            let mut line = String::new();
-            if self.told.read_line(&mut line).unwrap() == 0 {
+            let Some(line) = next_line(&mut self.told, end) else {
                 panic!("`{beginning}` was never said: {before}");
-            }
+            };
             if said(&line).starts_with(beginning) {
                 return said(&line).to_owned();
             }
@@ -169,6 +170,19 @@ impl<'s> Service<'s> {
         let code = self.child.wait().unwrap().code().unwrap_or(-1);
         Answer { code, out, err }
     }
+}
+
+/// The next line that a service tells; none where it has ended, or none comes in time.
+fn next_line(told: &mut BufReader<ChildStderr>, end: Instant) -> Option<String> {
+    if told.buffer().is_empty() {
+        let longest = end.saturating_duration_since(Instant::now()).try_into().unwrap();
+        let mut one = [PollFd::new(told.get_ref(), PollFlags::IN)];
+        if poll(&mut one, Some(&longest)).unwrap() == 0 {
+            return None;
+        }
+    }
+    let mut line = String::new();
+    (told.read_line(&mut line).unwrap() > 0).then_some(line)
 }
 
 impl Drop for Service<'_> {

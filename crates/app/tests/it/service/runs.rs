@@ -60,8 +60,13 @@ fn a_job_that_is_started_runs_to_its_end_while_others_are_answered() {
 
 /// A lock of the database that no run gets past.
 pub(super) fn hold(sandbox: &Sandbox) -> postgres::Client {
+    locked(sandbox, "run")
+}
+
+/// Nobody writes to a table until the answer's transaction ends.
+fn locked(sandbox: &Sandbox, table: &str) -> postgres::Client {
     let mut holder = postgres::Client::connect(sandbox.url().unwrap(), postgres::NoTls).unwrap();
-    holder.batch_execute("BEGIN; LOCK TABLE public.run IN SHARE MODE").unwrap();
+    holder.batch_execute(&format!("BEGIN; LOCK TABLE public.{table} IN SHARE MODE")).unwrap();
     holder
 }
 
@@ -174,7 +179,8 @@ fn a_deletion_that_a_kill_cuts_off_goes_on_with_the_next_service() {
     many_files(&sandbox, 50);
     sandbox.synced(&[]);
     let service = Service::start(&sandbox);
-    let holder = hold(&sandbox);
+    // No document is gone when the kill comes, however long that takes.
+    let holder = locked(&sandbox, "document");
     let is_going = || service.answer("GET", "/api/v1/jobs/root")["state"] == "deleting";
     let begun = std::thread::scope(|threads| {
         // Nobody answers it.
@@ -197,8 +203,7 @@ fn a_deletion_that_a_kill_cuts_off_goes_on_with_the_next_service() {
 /// Keeps the run of a service that is on record from writing anything of what it finds, until the answer's transaction ends.
 #[track_caller]
 pub(super) fn hold_amid_run(sandbox: &Sandbox, service: &Service<'_>, run: i64) -> postgres::Client {
-    let mut holder = postgres::Client::connect(sandbox.url().unwrap(), postgres::NoTls).unwrap();
-    holder.batch_execute("BEGIN; LOCK TABLE public.document IN SHARE MODE").unwrap();
+    let holder = locked(sandbox, "document");
     service.ask("POST", "/api/v1/jobs/root/start").is(200);
     assert!(comes(|| service.answer("GET", "/api/v1/jobs/root")["run"]["run"] == run));
     holder

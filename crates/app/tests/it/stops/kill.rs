@@ -45,18 +45,20 @@ fn a_killed_deletion_of_a_job_goes_on() {
         sandbox.write(&format!("d{}/f{n}.txt", n % 7), "some words");
     }
     let mut dice = Dice::new(13);
-    let mut half_done = 0;
+    let (mut half_done, mut aim) = (0, Aim::within(Duration::from_millis(150)));
     for round in 0..DELETIONS_MAX {
         if round >= DELETIONS && half_done > 0 {
             break;
         }
         sandbox.synced(&[]);
         let delete = ["job", "delete", "root", "-q"];
-        let micros = 1 + dice.below(150_000) as u64;
+        let micros = aim.micros(&mut dice);
         let killed = killed_after(sandbox.command(&delete), Duration::from_micros(micros));
         let left = sandbox.run(&["job", "list", "--json"]).exits(0).json();
         let at = format!("round {round}, killed after {micros} µs: {killed}, left {left:?}");
-        if left.first().is_some_and(|job| job["state"] != "resting") {
+        let begun = left.first().is_none_or(|job| job["state"] != "resting");
+        aim.learns(begun);
+        if begun && !left.is_empty() {
             half_done += 1;
             sandbox.run(&["sync", "root"]).refuses(2, &["is being deleted", "ingather job delete root"]);
         }
@@ -67,6 +69,29 @@ fn a_killed_deletion_of_a_job_goes_on() {
         assert_eq!(sandbox.run(&["job", "list", "--json"]).exits(0).out, "", "{at}");
     }
     assert!(half_done > 0, "no kill met a deletion that had begun");
+}
+
+/// When to kill: within a time that follows how fast this machine is just now.
+pub(crate) struct Aim {
+    within: usize,
+}
+
+impl Aim {
+    /// Longest time that is of use, microseconds.
+    const MAX: usize = 10_000_000;
+
+    pub(crate) fn within(first: Duration) -> Aim {
+        Aim { within: first.as_micros() as usize }
+    }
+
+    pub(crate) fn micros(&self, dice: &mut Dice) -> u64 {
+        1 + dice.below(self.within) as u64
+    }
+
+    /// Kills later where one came before there was anything to meet, and else sooner.
+    pub(crate) fn learns(&mut self, met: bool) {
+        self.within = if met { self.within * 4 / 5 + 1 } else { (self.within * 5 / 4).min(Self::MAX) };
+    }
 }
 
 /// Starts a command and kills it; whether it had not ended by itself.

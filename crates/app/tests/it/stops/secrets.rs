@@ -91,24 +91,19 @@ fn copied(from: &Path, to: &Path) {
     crate::files::tool("cp", &["-a", from.to_str().unwrap()], to);
 }
 
-#[test]
-fn a_program_that_is_killed_while_it_seals_leaves_all_plain_or_all_sealed() {
-    let sandbox = many(Kept::Sqlite);
-    let kept = sandbox.path().join("kept");
-    copied(&sandbox.data(), &kept);
-    let (mut left_plain, mut left_sealed) = (0, 0);
-    let mut judged = |at: &str| {
-        match judge(&sandbox, at) {
-            true => left_sealed += 1,
-            false => left_plain += 1,
-        }
-        goes_on(&sandbox, at);
-    };
+/// Runs a command on copies of a store: ended by the kernel in the middle of single writes to the log, then killed at any moment.
+fn ended_in_the_middle(
+    sandbox: &Sandbox,
+    kept: &Path,
+    arguments: &[&str],
+    seed: u64,
+    mut judged: impl FnMut(&str),
+) {
     for frame in FRAMES.step_by(23) {
-        copied(&kept, &sandbox.data());
+        copied(kept, &sandbox.data());
         // The kernel ends it in the middle of this very write.
         let limit = HEAD + frame * FRAME + FRAME / 2;
-        let plain = sandbox.command(&["sync", "root"]);
+        let plain = sandbox.command(arguments);
         let mut limited = Command::new("prlimit");
         limited.args([&format!("--fsize={limit}"), "--core=0"]);
         limited.arg(plain.get_program()).args(plain.get_args()).current_dir(sandbox.path());
@@ -117,16 +112,32 @@ fn a_program_that_is_killed_while_it_seals_leaves_all_plain_or_all_sealed() {
         }
         judged(&format!("ended at frame {frame}"));
     }
-    let mut dice = Dice::new(36);
+    let mut dice = Dice::new(seed);
     for _ in 0..KILLS {
-        copied(&kept, &sandbox.data());
+        copied(kept, &sandbox.data());
         let micros = dice.below(KILLED_WITHIN_US);
-        let mut child = start(sandbox.command(&["sync", "root"]));
+        let mut child = start(sandbox.command(arguments));
         std::thread::park_timeout(std::time::Duration::from_micros(micros as u64));
         child.kill().unwrap();
         child.wait().unwrap();
         judged(&format!("killed after {micros} µs"));
     }
+}
+
+#[test]
+fn a_program_that_is_killed_while_it_seals_leaves_all_plain_or_all_sealed() {
+    let sandbox = many(Kept::Sqlite);
+    let kept = sandbox.path().join("kept");
+    copied(&sandbox.data(), &kept);
+    let (mut left_plain, mut left_sealed) = (0, 0);
+    let judged = |at: &str| {
+        match judge(&sandbox, at) {
+            true => left_sealed += 1,
+            false => left_plain += 1,
+        }
+        goes_on(&sandbox, at);
+    };
+    ended_in_the_middle(&sandbox, &kept, &["sync", "root"], 36, judged);
     assert!(left_plain > 0 && left_sealed > 0, "{left_plain} and {left_sealed}: nothing ended in the middle");
 }
 
@@ -171,9 +182,8 @@ fn a_rotation_that_is_killed_leaves_a_key_that_opens_all() {
     let kept = sandbox.path().join("kept");
     copied(&sandbox.data(), &kept);
     let before = definitions(&sandbox);
-    let mut dice = Dice::new(37);
     let (mut old, mut new) = (0, 0);
-    let mut judged = |at: &str| {
+    let judged = |at: &str| {
         match definitions(&sandbox) == before {
             true => old += 1,
             false => new += 1,
@@ -182,26 +192,6 @@ fn a_rotation_that_is_killed_leaves_a_key_that_opens_all() {
         sandbox.run(&["secrets", "rotate"]).exits(0);
         goes_on(&sandbox, at);
     };
-    for frame in FRAMES.step_by(23) {
-        copied(&kept, &sandbox.data());
-        let limit = HEAD + frame * FRAME + FRAME / 2;
-        let plain = sandbox.command(&["secrets", "rotate"]);
-        let mut limited = Command::new("prlimit");
-        limited.args([&format!("--fsize={limit}"), "--core=0"]);
-        limited.arg(plain.get_program()).args(plain.get_args()).current_dir(sandbox.path());
-        if start(limited).wait().unwrap().code() == Some(0) {
-            break;
-        }
-        judged(&format!("ended at frame {frame}"));
-    }
-    for _ in 0..KILLS {
-        copied(&kept, &sandbox.data());
-        let micros = dice.below(KILLED_WITHIN_US);
-        let mut child = start(sandbox.command(&["secrets", "rotate"]));
-        std::thread::park_timeout(std::time::Duration::from_micros(micros as u64));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        judged(&format!("killed after {micros} µs"));
-    }
+    ended_in_the_middle(&sandbox, &kept, &["secrets", "rotate"], 37, judged);
     assert!(old > 0 && new > 0, "{old} and {new}: nothing ended in the middle");
 }

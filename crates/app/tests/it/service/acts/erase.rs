@@ -9,7 +9,7 @@ use super::super::Service;
 use super::super::runs::{at_rest, hold_amid_run};
 use crate::dice::Dice;
 use crate::sandbox::{Answer, Kept, Sandbox};
-use crate::stops::kill::killed_after;
+use crate::stops::kill::{Aim, killed_after};
 
 pub(super) fn path(sandbox: &Sandbox, name: &str) -> String {
     sandbox.root().join(name).to_str().unwrap().to_owned()
@@ -212,16 +212,17 @@ fn a_killed_erasing_goes_on_with_whoever_comes_next() {
     let to = format!("journal:{}", journal.display());
     sandbox.synced(&["--to", "index", "--to", &to]);
     let mut dice = Dice::new(29);
-    let mut half_done = 0;
+    let (mut half_done, mut aim) = (0, Aim::within(Duration::from_millis(120)));
     for round in 0..300 {
         if round >= 10 && half_done > 1 {
             break;
         }
-        let micros = 1 + dice.below(120_000) as u64;
+        let micros = aim.micros(&mut dice);
         let erase = sandbox.command(&["document", "erase", "root", "a.txt", "-q", "--yes"]);
         killed_after(erase, Duration::from_micros(micros));
         let wanted = erased(&sandbox);
         let at = format!("round {round}, killed after {micros} µs: {wanted:?}");
+        aim.learns(!wanted.is_empty());
         half_done += usize::from(wanted.first().is_some_and(|one| one["done_at"].is_null()));
         sandbox.synced(&[]);
         let left = if wanted.is_empty() { vec!["a.txt"] } else { Vec::new() };

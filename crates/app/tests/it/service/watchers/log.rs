@@ -1,13 +1,13 @@
 //! A log for programs, ids of requests, and how often somebody may search.
 
-use std::io::BufRead;
+use std::time::Instant;
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
 use crate::service::http::Request;
-use crate::service::{Service, key};
+use crate::service::{Service, WAIT, key, next_line};
 
 #[test]
 fn each_line_of_a_log_for_programs_is_an_object_that_says_who_asked_for_what() {
@@ -18,10 +18,9 @@ fn each_line_of_a_log_for_programs_is_an_object_that_says_who_asked_for_what() {
     let mut service = Service::with(&sandbox, operator, &["--log-format", "json"]);
     let started = service.ask("POST", "/api/v1/jobs/root/start").is(200);
     let id = started.head.lines().find_map(|line| line.strip_prefix("x-request-id: ")).unwrap().to_owned();
-    let mut lines: Vec<Value> = Vec::new();
+    let (mut lines, end) = (Vec::new(), Instant::now() + WAIT);
     let mut read = |until: &dyn Fn(&Value) -> bool| loop {
-        let mut line = String::new();
-        assert!(service.told.read_line(&mut line).unwrap() > 0, "{lines:#?}");
+        let line = next_line(&mut service.told, end).unwrap_or_else(|| panic!("{lines:#?}"));
         let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         for field in ["time", "level", "event", "message"] {
             assert!(told[field].as_str().is_some_and(|said| !said.is_empty()), "{field}: {told}");
