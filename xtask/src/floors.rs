@@ -28,6 +28,7 @@ const STORE: &str = "ingather-store";
 const ENGINE: &str = "ingather-engine";
 const CONNECTORS: &str = "ingather-connectors";
 const EXTRACT: &str = "ingather-extract";
+const WEB: &str = "ingather-web";
 const NOTIFY: &str = "ingather-notify";
 const OPERATIONS: &str = "ingather-operations";
 const SERVER: &str = "ingather-server";
@@ -47,6 +48,8 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: KIT, uses: &[], tests_use: &[] },
     Floor { package: INDEX, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT] },
     Floor { package: CONNECTORS, uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX], tests_use: &[TESTKIT] },
+    // Apart from the other connectors: its HTTP client is heavy, and nothing of it needs the index.
+    Floor { package: WEB, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT, EXTRACT] },
     // Every way of telling people, as connectors are every real system.
     Floor { package: NOTIFY, uses: &[MODEL, CONTRACT], tests_use: &[] },
     // What can be asked of the program, without a terminal and without HTTP. Connectors are reached by their contracts alone.
@@ -55,7 +58,7 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: SERVER, uses: &[MODEL, OPERATIONS], tests_use: &[TESTKIT] },
     Floor {
         package: APP,
-        uses: &[MODEL, CONTRACT, STORE, ENGINE, OPERATIONS, KIT, INDEX, CONNECTORS, EXTRACT, NOTIFY, SERVER],
+        uses: &[MODEL, CONTRACT, STORE, ENGINE, OPERATIONS, KIT, INDEX, CONNECTORS, EXTRACT, WEB, NOTIFY, SERVER],
         tests_use: &[TESTKIT],
     },
     Floor { package: TESTKIT, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[CONNECTORS] },
@@ -96,7 +99,7 @@ pub(crate) const HEAVY: &[Heavy] = &[
     Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "indicatif", only: &[APP], instead: "report progress as data; the program draws it" },
     Heavy { library: "hayro-interpret", only: &[EXTRACT], instead: "ask the pool of readers" },
-    Heavy { library: "quick-xml", only: &[EXTRACT, CONNECTORS], instead: "ask the pool of readers" },
+    Heavy { library: "quick-xml", only: &[EXTRACT, CONNECTORS, WEB], instead: "ask the pool of readers" },
     Heavy { library: "axum", only: &[SERVER], instead: "return values; the server speaks HTTP" },
     Heavy { library: "hyper", only: &[SERVER], instead: "return values; the server speaks HTTP" },
     Heavy {

@@ -122,6 +122,35 @@ pub struct Parts {
     pub incomplete: bool,
 }
 
+/// What a document says of other documents, for repositories that find documents by following links.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Links {
+    /// The links, in the order of the document, at most [`limits::LINKS_MAX`](crate::limits::LINKS_MAX).
+    pub list: Vec<Link>,
+    /// Not all that the document has are in `list`: it was cut off, or has more than are kept.
+    pub incomplete: bool,
+    /// The address that relative ones are relative to, where the document names one.
+    pub base: Option<String>,
+    /// The address that the document says it has.
+    pub canonical: Option<String>,
+    /// What the document tells robots, each by the name of the robot that it is for (`robots`: all of them), such as `("robots", "noindex")`.
+    pub robots: Vec<(String, String)>,
+    /// After which time it says that it will have changed, milliseconds.
+    pub changes_in_ms: Option<i64>,
+}
+
+/// A link as a document has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// Where it leads, as it is written: perhaps relative.
+    pub address: String,
+    /// How the documents are related, as HTML's `rel` says it: words with spaces between; empty where nothing is said. `entry`: the page that
+    /// an entry of a feed is about.
+    pub rel: String,
+    /// What the document says of the other one, by name, such as the title and the author of an entry.
+    pub fields: BTreeMap<String, Vec<String>>,
+}
+
 /// Between the name of a container and the name of what is in it.
 pub const INSIDE: &str = "!/";
 

@@ -367,6 +367,11 @@ pub const TIKA_ANSWER_BYTES_MAX: u64 = 64 << 20;
 pub const EXTRACT_DEPTH_MAX: usize = 8;
 /// Parts of one document, at all depths: each costs some memory in the child and in the answer.
 pub const EXTRACT_PARTS_MAX: usize = 10_000;
+/// Links of one document that are followed: long indexes of real documentation have some thousands. A document with more counts as not read
+/// to its end, so that nothing it may lead to is taken for gone.
+pub const LINKS_MAX: usize = 10_000;
+/// Bytes of the address of one link, and of one value that goes with it; longer ones are left out.
+pub const LINK_BYTES_MAX: usize = 4 << 10;
 /// Bytes that may come out of the compression of one document (design parts CMP-6).
 pub const EXTRACT_EXPANDED_BYTES_MAX: u64 = 4 << 30;
 /// Bytes out of compression for each byte of a document (design parts CMP-6).
