@@ -58,7 +58,9 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: SERVER, uses: &[MODEL, OPERATIONS], tests_use: &[TESTKIT] },
     Floor {
         package: APP,
-        uses: &[MODEL, CONTRACT, STORE, ENGINE, OPERATIONS, KIT, INDEX, CONNECTORS, EXTRACT, WEB, NOTIFY, SERVER],
+        uses: &[
+            MODEL, CONTRACT, STORE, ENGINE, OPERATIONS, KIT, INDEX, CONNECTORS, EXTRACT, WEB, NOTIFY, SERVER,
+        ],
         tests_use: &[TESTKIT],
     },
     Floor { package: TESTKIT, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[CONNECTORS] },

@@ -41,8 +41,10 @@ pub(crate) mod trial {
         let call = CallContext { clock: Arc::new(HandClock::at(0)), cancel: Cancel::default() };
         let mut parts = Parts::default();
         let stage = (kind.open)(settings).unwrap();
-        let verdict = stage
-            .apply(&call, &mut Item { record, content, parts: &mut parts, audience: &Audience::default });
+        let verdict = stage.apply(
+            &call,
+            &mut Item { record, content, links: None, parts: &mut parts, audience: &Audience::default },
+        );
         (verdict, parts)
     }
 

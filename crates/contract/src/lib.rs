@@ -1,6 +1,6 @@
 //! The contracts that connectors sign. A connector is one file with one constant per role (see `repository`).
 //!
-//! Reading order: [`call`] is what every call is given · [`repository`] lists and reads a source · [`transform`] is a
+//! Reading order: [`call`] is what every call is given · [`repository`] lists and reads a source, [`refers`] follows links · [`transform`] is a
 //! pipeline stage · [`output`] holds entries, [`search`] finds them · [`authority`] knows users · [`notifier`] tells of ends of runs · [`registry`] is how the engine finds them.
 //!
 //! All calls block: a connector that speaks an asynchronous protocol runs its own runtime inside the call. Threads,
@@ -12,7 +12,9 @@ pub mod authority;
 pub mod call;
 pub mod described;
 pub mod notifier;
+mod observed;
 pub mod output;
+pub mod refers;
 pub mod registry;
 pub mod repository;
 pub mod search;

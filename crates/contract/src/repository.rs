@@ -9,7 +9,10 @@ use ingather_model::fault::{Fault, Reason};
 use ingather_model::key::{Stamp, parent_bytes};
 use ingather_model::scope::{BlindSpot, Scope};
 
+pub use crate::observed::Observed;
+
 use crate::call::CallContext;
+use crate::refers::Refers;
 use crate::settings::Schema;
 
 /// A kind of repository, as registered.
@@ -165,6 +168,11 @@ pub trait Repository: Send + Sync {
         String::new()
     }
 
+    /// How it is visited, where its documents are found by following links; its listing then names seeds and proves nothing.
+    fn refers(&self) -> Option<&dyn Refers> {
+        None
+    }
+
     /// Begins to watch the source for changes; none where this kind of source cannot tell of any. Returns at once; the first that is told is
     /// [`Told::Lost`] once the watch stands, or [`Told::Ended`].
     fn watch(&self, call: &CallContext, watching: Watching) -> Option<Box<dyn Watch>> {
@@ -290,21 +298,6 @@ pub struct Item {
     pub access: Stamp,
     /// What stays when it is renamed (for a file: hash of device, inode, size, mtime); 0 = not known.
     pub identity: i64,
-}
-
-/// A document as a look or a read found it.
-#[derive(Clone, Debug)]
-pub struct Observed {
-    /// Version of the content that was read.
-    pub content: Stamp,
-    /// Version of the access that was read.
-    pub access: Stamp,
-    /// As in [`Item::identity`].
-    pub identity: i64,
-    /// Its own acl; [`Acl::open`] when the repository knows no access.
-    pub acl: Acl,
-    /// Fields, and the body when it was read.
-    pub record: Record,
 }
 
 /// A document that a person named.

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use ingather_model::access::Acl;
-use ingather_model::document::{Parts, Record};
+use ingather_model::document::{Links, Parts, Record};
 use ingather_model::fault::{Fault, Reason};
 
 use crate::call::CallContext;
@@ -46,6 +46,8 @@ pub struct Item<'a> {
     /// The bytes as no stage before has read them, in whichever branch of the pipeline it stands: a repository gives none before the first is asked for, so that what is
     /// declined by its record alone is not fetched. Empty for a component: the stage that found it has read it.
     pub content: &'a mut dyn Read,
+    /// What the item says of other documents, for the stage that reads its content to fill in; none where nobody asks.
+    pub links: Option<&'a mut Links>,
     /// What the stage finds in the item; empty at first.
     pub parts: &'a mut Parts,
     /// Who may see it; worked out when somebody asks, for most content is read in this process.

@@ -10,7 +10,7 @@ use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_store::runs::history::{self, Noted};
-use ingather_store::{Durability, deliveries, documents};
+use ingather_store::{Durability, deliveries, documents, queue};
 
 use crate::delivery::author::Author;
 use crate::delivery::change::{ChangeKind, Origin, Part, QueuedChange};
@@ -31,6 +31,8 @@ pub(crate) struct Remover {
     ticket: Arc<RemovalTicket>,
     /// A person has erased what it removes. What an output holds that is not open stays there for now, and its document known.
     erases: bool,
+    /// What it removes stays known: something leads to it.
+    stays_known: bool,
 }
 
 /// What one output is to let go of a document.
@@ -57,7 +59,8 @@ impl Remover {
         noted_by: Option<i64>,
     ) -> Remover {
         let ticket = RemovalTicket::new(author.clone(), progress, noted_by);
-        Remover { writer, author, outputs: BTreeMap::new(), ticket, erases: false }
+        let (erases, stays_known) = (false, false);
+        Remover { writer, author, outputs: BTreeMap::new(), ticket, erases, stays_known }
     }
 
     /// One that takes documents that were erased out of the outputs that it was given, whatever others hold of them.
@@ -87,6 +90,14 @@ impl Remover {
         }
         all.add(self.ticket.wait()?);
         Ok(all)
+    }
+
+    /// The same for documents that something leads to: they stay known as dead links.
+    pub(crate) fn remove_known(&mut self, ids: &[i64]) -> Result<Removed> {
+        self.stays_known = true;
+        let removed = self.remove(ids);
+        self.stays_known = false;
+        removed
     }
 
     /// Removes everything that the job has, in key order; what an output does not confirm stays.
@@ -140,7 +151,7 @@ impl Remover {
             let name = names.get(id).map(String::as_str).unwrap_or_default();
             let all = parts.len();
             parts.retain(|part| !self.erases || self.outputs.contains_key(&part.output));
-            let removal = self.ticket.open(*id, name, parts.len(), (left, self.erases));
+            let removal = self.ticket.open(*id, name, parts.len(), (left, self.erases, self.stays_known));
             // Nobody knows where all of it is, or it is not all taken out.
             removal.note(!is_unaddressable && parts.len() == all);
             // Before any of it is handed over: an output that hangs keeps nothing from the others.
@@ -167,7 +178,10 @@ impl Remover {
                         &unheld.iter().map(removed).collect::<Vec<_>>(),
                     )?;
                 }
-                documents::forget(sql, self.author.job, &unheld)
+                match self.stays_known {
+                    true => queue::set_aside(sql, self.author.job, now, &unheld),
+                    false => documents::forget(sql, self.author.job, &unheld).map(|_| ()),
+                }
             })?;
         }
         removed.forgotten = unheld.len() as u64;

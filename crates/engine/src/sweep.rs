@@ -116,6 +116,15 @@ fn judge_all(run: &Run, result: &ListingResult) -> Result<Judged> {
 fn judge_one(run: &Run, result: &ListingResult, stored: &Stored, judged: &mut Judged) {
     let id = stored.known.id.0 as u64;
     let keep = |judged: &mut Judged| judged.kept += u64::from(!run.was_refilled(stored.known.id.0));
+    if run.reach.is_some() {
+        // Nothing leads to it: no look at it is needed for that. Where not all seeds were named, nobody knows.
+        if result.complete || lock(&run.vanished).contains(id) {
+            judged.absent.insert(id);
+        } else {
+            keep(judged);
+        }
+        return;
+    }
     if result.coverage.judge(&stored.name) != Absence::Proven && !failpoint(Failpoint::BlindSpotIgnored) {
         return keep(judged);
     }
@@ -185,7 +194,15 @@ pub(crate) fn sweep(
     }
     // Before they go: after a crash they are counted twice rather than not at all.
     guard_window::note(run, store, if held { None } else { Some(to_go.len()) })?;
-    let Removed { deleted, kept: not_confirmed, .. } = remover.remove(&leaving)?;
+    // What is gone and is led to stays known as a dead link.
+    let dead: RoaringTreemap = match &run.reach {
+        Some(reach) => reach.ids() & &*lock(&run.vanished),
+        None => RoaringTreemap::new(),
+    };
+    let (dead, leaving): (Vec<i64>, Vec<i64>) = leaving.into_iter().partition(|id| dead.contains(*id as u64));
+    let mut removed = remover.remove(&leaving)?;
+    removed.add(remover.remove_known(&dead)?);
+    let Removed { deleted, kept: not_confirmed, .. } = removed;
     run.count(|counts| {
         counts.deleted = deleted;
         counts.kept += not_confirmed;

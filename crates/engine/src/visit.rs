@@ -6,6 +6,7 @@ pub(crate) mod completion;
 pub(crate) mod contained;
 pub(crate) mod earlier;
 pub(crate) mod extracts;
+mod leads;
 pub(crate) mod left_out;
 pub(crate) mod outcome;
 pub(crate) mod parts;
@@ -42,6 +43,7 @@ use crate::run::visitors::Place;
 
 use self::arrivals::Findings;
 use self::completion::complete;
+use self::leads::Pages;
 use self::outcome::{Outcome, PendingVisit, VisitArtifacts};
 use self::parts::{Deliveries, Finding};
 use self::pipeline::{Arrival, CONDITION, Passed};
@@ -55,6 +57,11 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
     let raws: HashMap<i64, Digest> =
         run.reader.read(|sql| documents::raws(sql, &known))?.into_iter().collect();
     let claimed = items.len();
+    // What a document leads to is told before its claim is over.
+    let _claim = items.first().and_then(|item| item.claim.clone());
+    if let Some(reach) = &run.reach {
+        reach.claimed(&items);
+    }
     let mut second_look = SecondLook::new(run, &items)?;
     let mut reading = Vec::new();
     for mut item in items {
@@ -80,6 +87,9 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
         let item = &visitor.item;
         (item.container, item.known.as_ref().and_then(|known| known.acl_id))
     });
+    let repository = &run.author.repository;
+    let refers = run.reach.as_ref().zip(repository.refers());
+    let mut pages = refers.map(|(reach, refers)| (Pages::new(run, reach), refers));
     // No change of access waits for the content of another document.
     for mut visitor in reading {
         place.wait_while_full();
@@ -90,7 +100,18 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
             visitor.put_back();
             continue;
         }
-        second_look.take(visitor.read_and_send()?)?;
+        match &mut pages {
+            Some((pages, refers)) => {
+                pages.visit(visitor, *refers)?;
+                if pages.is_much() {
+                    pages.send(&mut second_look)?;
+                }
+            }
+            None => second_look.take(visitor.read_and_send()?)?,
+        }
+    }
+    if let Some((pages, _)) = &mut pages {
+        pages.send(&mut second_look)?;
     }
     second_look.look()?;
     complete(second_look.quiet.iter())?;
@@ -133,6 +154,8 @@ struct Visitor<'r> {
     is_ahead: bool,
     /// The job rests, or is asked to stop, while it is read: what was read is nothing.
     interrupted: Cell<bool>,
+    /// What its repository wants to know at its next visit.
+    memo: Option<Vec<u8>>,
 }
 
 /// What a look at a document led to.
@@ -152,7 +175,8 @@ struct Read {
 impl<'r> Visitor<'r> {
     fn new(run: &'r Run, item: WorkItem, deliveries: Deliveries, raw: Digest) -> Visitor<'r> {
         let interrupted = Cell::new(false);
-        Visitor { run, item, deliveries, raw, steady: true, looked: None, is_ahead: false, interrupted }
+        let (steady, is_ahead) = (true, false);
+        Visitor { run, item, deliveries, raw, steady, looked: None, is_ahead, interrupted, memo: None }
     }
 
     /// Looks at a document whose access may have changed; all others are to be read.
@@ -275,7 +299,7 @@ impl<'r> Visitor<'r> {
                 let run = self.run;
                 let audience = || run.audiences.of(self.item.container, &run.pipeline.access(acl));
                 let mut content = self.paced(content);
-                passed = Some(run.pipeline.pass(&run.call, &audience, record, &mut content)?);
+                passed = Some(run.pipeline.pass(&run.call, &audience, record, &mut content, None)?);
                 Ok(())
             },
         )?;
@@ -327,7 +351,7 @@ impl<'r> Visitor<'r> {
         let partial = passed.arrivals.iter().any(is_partial);
         let bytes = passed.bytes;
         let Findings { findings, kept, kept_out } = self.findings(passed, access)?;
-        let artifacts = VisitArtifacts { kept: Some(kept), extract, partial, bytes };
+        let artifacts = VisitArtifacts { kept: Some(kept), extract, partial, bytes, memo: None };
         let (changes, decided) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         self.note_kept_out(&changes, &kept_out);
         self.show(update, changes, outcome.unwrap_or(decided), artifacts)
@@ -423,6 +447,7 @@ impl<'r> Visitor<'r> {
     ) -> Result<Done<'r>> {
         // What had nothing in it keeps nothing.
         artifacts.kept = artifacts.kept.filter(|_| self.deliveries.has_inside());
+        artifacts.memo = self.memo.clone();
         if changes.is_empty() || self.run.store.is_none() {
             for change in &changes {
                 outcome = outcome.or(change.kind.outcome(self.deliveries.is_first()));

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lifecycle::outcome::{FailureCode, FaultCode};
+use crate::limits;
 
 /// A failure, told so that the engine knows what follows and a person knows what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub enum Exhausted {
     AbortJob,
     /// The document keeps what outputs hold and is looked at again in the next run.
     Keep,
+    /// The document counts as gone. It is the time that counts here, and not the attempts: the source has to say the same once more, no
+    /// earlier than the fault asks for another attempt (service P8).
+    Vanish,
 }
 
 /// A stable code and a sentence for a person: lower case, no full stop.
@@ -76,6 +80,24 @@ impl Fault {
             attempts_max: Some(attempts_max),
             when_exhausted: Exhausted::Skip,
         }
+    }
+
+    /// The source says that something is not there and may be wrong, as the answer 404 often is: believed when it says so again after an hour.
+    pub fn missing() -> Fault {
+        Fault::Passing {
+            reason: Reason::new(
+                FailureCode::Missing.as_str(),
+                "its source says that it is not there; that is believed when it says so again, an hour later or in a run after that",
+            ),
+            retry_in_ms: Some(limits::MISSING_BELIEVED_MS),
+            attempts_max: None,
+            when_exhausted: Exhausted::Vanish,
+        }
+    }
+
+    /// Whether the source says that something is not there, and may be wrong.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Fault::Passing { when_exhausted: Exhausted::Vanish, .. })
     }
 
     /// How many attempts may be made, where `most` may be made at any document.

@@ -372,6 +372,18 @@ pub const EXTRACT_PARTS_MAX: usize = 10_000;
 pub const LINKS_MAX: usize = 10_000;
 /// Bytes of the address of one link, and of one value that goes with it; longer ones are left out.
 pub const LINK_BYTES_MAX: usize = 4 << 10;
+/// Threads of a run that follow links: each waits for one answer at a time, most of the time.
+pub const FETCHERS: usize = 32;
+/// Keys of reached documents that a run remembers, so that links to them are not looked up: 32 MiB.
+pub const REACHED_KEYS_MAX: usize = 1 << 20;
+/// For so long after its beginning another run goes on with one that follows links and did not come to its end, milliseconds: what was
+/// visited a week ago is looked at again.
+pub const REACH_GOES_ON_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+/// After this time a source that says once more that a document is not there is believed, milliseconds: servers are restarted and sites are
+/// built anew within an hour (service P8).
+pub const MISSING_BELIEVED_MS: i64 = 60 * 60 * 1_000;
+/// Bytes that a repository may keep with a document for its next visit: a version tag, a date, some flags.
+pub const MEMO_BYTES_MAX: usize = 1 << 10;
 /// Bytes that may come out of the compression of one document (design parts CMP-6).
 pub const EXTRACT_EXPANDED_BYTES_MAX: u64 = 4 << 30;
 /// Bytes out of compression for each byte of a document (design parts CMP-6).

@@ -10,6 +10,8 @@ pub struct Attempts {
     pub made: u32,
     /// How many may be made.
     pub most: u32,
+    /// When the first of them was made that failed for the same reason, milliseconds since 1970 UTC.
+    pub since: i64,
 }
 
 /// What happens to the document.
@@ -37,12 +39,22 @@ pub fn after(fault: &Fault, attempts: Attempts, now: i64) -> Next {
     match fault {
         Fault::Gone => Next::Vanish,
         Fault::Refused(_) | Fault::Unreadable(_) | Fault::Broken(_) => Next::Fail,
+        Fault::Passing { retry_in_ms, when_exhausted: Exhausted::Vanish, .. } => {
+            let believed_at = attempts.since.saturating_add(retry_in_ms.unwrap_or_default().max(0));
+            // The first look alone proves nothing, also where no time is asked for.
+            if attempts.made > 1 && now >= believed_at {
+                Next::Vanish
+            } else {
+                Next::Again { at: believed_at.max(now) }
+            }
+        }
         Fault::Passing { retry_in_ms, when_exhausted, .. } => {
             if attempts.made >= fault.attempts_max(attempts.most) {
                 return match when_exhausted {
                     Exhausted::Skip => Next::Fail,
                     Exhausted::Keep => Next::Keep,
                     Exhausted::AbortJob => Next::AbortJob,
+                    Exhausted::Vanish => Next::Vanish,
                 };
             }
             let doubled =
@@ -61,7 +73,7 @@ mod tests {
 
     #[test]
     fn lasting_faults_are_never_tried_again() {
-        let attempts = Attempts { made: 1, most: 9 };
+        let attempts = Attempts { made: 1, most: 9, since: 0 };
         assert_eq!(after(&Fault::refused("x", "x"), attempts, 0), Next::Fail);
         assert_eq!(after(&Fault::broken("x", "x"), attempts, 0), Next::Fail);
         assert_eq!(after(&Fault::Gone, attempts, 0), Next::Vanish);
@@ -72,7 +84,9 @@ mod tests {
     fn waits_double_up_to_their_bound() {
         let wait = |made, now| {
             let fault = Fault::passing("net", "away");
-            let Next::Again { at } = after(&fault, Attempts { made, most: u32::MAX }, now) else { panic!() };
+            let Next::Again { at } = after(&fault, Attempts { made, most: u32::MAX, since: now }, now) else {
+                panic!()
+            };
             at - now
         };
         let mut expected = limits::RETRY_WAIT_MS_MIN;
@@ -103,12 +117,23 @@ mod tests {
             for made in 1..=most + 1 {
                 let expected = if made < most { Next::Again { at: 7 } } else { last };
                 assert_eq!(
-                    after(&fault, Attempts { made, most }, 7),
+                    after(&fault, Attempts { made, most, since: 0 }, 7),
                     expected,
                     "{when_exhausted:?} {made}/{most}"
                 );
             }
         }
+    }
+
+    #[test]
+    fn what_is_missing_is_gone_when_it_is_missing_again_after_its_time_and_not_before() {
+        let wait = limits::MISSING_BELIEVED_MS;
+        let after = |made, since, now| after(&Fault::missing(), Attempts { made, most: 2, since }, now);
+        assert_eq!(after(1, 7, 7), Next::Again { at: 7 + wait });
+        // Several looks within the time are one.
+        assert_eq!(after(40, 7, 6 + wait), Next::Again { at: 7 + wait });
+        assert_eq!(after(2, 7, 7 + wait), Next::Vanish);
+        assert_eq!(after(1, 7, 7 + wait), Next::Again { at: 7 + wait }, "one look is no proof, however late");
     }
 
     proptest! {
@@ -118,7 +143,7 @@ mod tests {
             let mut made = 0;
             loop {
                 made += 1;
-                match after(&fault, Attempts { made, most }, 0) {
+                match after(&fault, Attempts { made, most, since: 0 }, 0) {
                     Next::Again { .. } => prop_assert!(made < most),
                     next => { prop_assert_eq!(next, Next::Fail); break }
                 }
@@ -129,7 +154,7 @@ mod tests {
         #[test]
         fn a_fault_may_ask_for_fewer(most in 1u32..50, fewer in 1u32..50) {
             let fault = Fault::passing_soon("reader", "ended", fewer);
-            let made = (1..=50).find(|made| after(&fault, Attempts { made: *made, most }, 0) == Next::Fail);
+            let made = (1..=50).find(|made| after(&fault, Attempts { made: *made, most, since: 0 }, 0) == Next::Fail);
             prop_assert_eq!(made, Some(most.min(fewer)));
         }
 
@@ -141,7 +166,7 @@ mod tests {
                 attempts_max: None,
                 when_exhausted: Exhausted::Skip,
             };
-            let next = after(&fault, Attempts { made, most: 9 }, now);
+            let next = after(&fault, Attempts { made, most: 9, since: now }, now);
             prop_assert_eq!(next, Next::Again { at: now + wait.max(0) });
         }
     }

@@ -27,9 +27,10 @@ CREATE TABLE job (handle BIGINT PRIMARY KEY, name TEXT NOT NULL, repository BIGI
 CREATE UNIQUE INDEX job_name ON job (name);
 CREATE INDEX job_root ON job (repository, root);
 
+-- basis: of a run that follows links, digest of all that it goes by, for the run that goes on with it; seeded_at: when all its seeds had been named
 CREATE TABLE run (job BIGINT NOT NULL, number BIGINT NOT NULL, kind TEXT NOT NULL, started_at BIGINT NOT NULL,
   listed_at BIGINT, ended_at BIGINT, outcome TEXT, guard TEXT, held BYTEA, counts TEXT, error TEXT, begun_by TEXT,
-  PRIMARY KEY (job, number)) /*clustered*/;
+  basis BIGINT, seeded_at BIGINT, PRIMARY KEY (job, number)) /*clustered*/;
 CREATE INDEX run_started ON run (started_at, job, number);
 -- what became of single documents: those that failed or were left out, and all that a run visited where the job asks for it.
 -- outcome: a word of the model; code, message: why, empty where all went well; bytes: read of it
@@ -76,7 +77,10 @@ CREATE TABLE document (id BIGINT PRIMARY KEY, job BIGINT NOT NULL, parent_hash B
   version BIGINT NOT NULL, access BIGINT NOT NULL, settings BIGINT NOT NULL, identity BIGINT NOT NULL,
   acl BIGINT, container BIGINT, changed_run BIGINT NOT NULL, raw BIGINT NOT NULL DEFAULT 0) /*table*/;
 CREATE UNIQUE INDEX document_key ON document (job, parent_hash, key_hash);
-CREATE TABLE document_text (id BIGINT PRIMARY KEY, key_text TEXT NOT NULL) /*table*/;
+-- memo: what its repository wants to know of a document at the next visit
+CREATE TABLE document_text (id BIGINT PRIMARY KEY, key_text TEXT NOT NULL, memo BYTEA) /*table*/;
+-- what documents lead to, as they were read last: a bitmap of ids of documents of the same job; only of sources that are found by following links
+CREATE TABLE link (document BIGINT PRIMARY KEY, targets BYTEA NOT NULL) /*clustered*/;
 -- visits that wait, but for first ones; at rest empty. Removals belong to the run that decided them and have no row (design 4.3)
 CREATE TABLE queue (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, due BIGINT NOT NULL,
   run BIGINT NOT NULL, reason TEXT NOT NULL, request_count BIGINT NOT NULL) /*clustered*/;

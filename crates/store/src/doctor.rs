@@ -163,6 +163,9 @@ checks! {
         Repair::Statements(&[&queries::DOCTOR_DROP_EXTRACTS, &queries::DOCTOR_DROP_EXTRACT_TEXTS]), false,
         "kept text belongs to no document",
         "kept texts belong to no document", "--repair drops them";
+    20 links_of_nothing Document DOCTOR_LINKS_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_LINKS]), false,
+        "list of links belongs to a document that is not there",
+        "lists of links belong to documents that are not there", "--repair drops them";
     20 nameless_components Delivery DOCTOR_NAMELESS_COMPONENTS Repair::ByHand, false,
         "part of a document has lost its name: outputs may hold an entry that nobody will remove",
         "parts of documents have lost their names: outputs may hold entries that nobody will remove",
@@ -195,7 +198,7 @@ pub static NOT_YET: &[(u8, &str)] = &[
     (19, "there are no tickets"),
     (
         20,
-        "the part about hops and edges, which are not there; addresses, components and kept texts are checked instead",
+        "the part about hops, which are not there; addresses, components, links and kept texts are checked instead",
     ),
 ];
 

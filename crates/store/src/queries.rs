@@ -169,6 +169,10 @@ queries! {
     shared RUN_PAST_OF_JOB = "run/past_of_job";
     shared RUN_FORGET = "run/forget";
     shared RUN_OLDEST = "run/oldest";
+    shared RUN_GO_BY = "run/go_by";
+    shared RUN_SEEDED = "run/seeded";
+    shared RUN_BASIS = "run/basis";
+    shared LISTED_IDS_TAKE_OVER = "listed_ids/take_over";
     split HISTORY_ADD = "history/add";
     shared HISTORY_LIST = "history/list";
     shared HISTORY_LIST_ALL = "history/list_all";
@@ -329,6 +333,11 @@ queries! {
     shared COMPONENT_COUNT = "component/count";
     shared COMPONENT_DROP = "component/drop";
     shared COMPONENT_REMOVE = "component/remove";
+    shared DOCUMENT_TEXT_MEMO = "document_text/memo";
+    shared DOCUMENT_TEXT_KEEP_MEMO = "document_text/keep_memo";
+    shared LINK_PUT = "link/put";
+    shared LINK_GET = "link/get";
+    shared LINK_REMOVE = "link/remove";
     shared EXTRACT_PUT = "extract/put";
     shared EXTRACT_GET = "extract/get";
     shared EXTRACT_DIGESTS = "extract/digests";
@@ -338,6 +347,8 @@ queries! {
     shared EXTRACT_OF_JOB = "extract/of_job";
     shared EXTRACT_TEXT_PUT = "extract_text/put";
     shared EXTRACT_TEXT_DROP = "extract_text/drop";
+    shared DOCTOR_LINKS_OF_NOTHING = "doctor/links_of_nothing";
+    shared DOCTOR_DROP_LINKS = "doctor/drop_links";
     shared DOCTOR_EXTRACTS_OF_NOTHING = "doctor/extracts_of_nothing";
     shared DOCTOR_DROP_EXTRACTS = "doctor/drop_extracts";
     shared DOCTOR_DROP_EXTRACT_TEXTS = "doctor/drop_extract_texts";

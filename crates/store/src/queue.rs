@@ -130,6 +130,23 @@ pub fn give_up(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
     })
 }
 
+/// Documents whose source says that they are gone, and that something leads to: nobody waits for them, and they stay known as left out.
+pub fn set_aside(sql: &mut Sql<'_>, job: JobId, now: i64, ids: &[i64]) -> Result<()> {
+    let gone = |document: &i64| Failure {
+        document: *document,
+        kind: FailureKind::Skipped,
+        attempts: 0,
+        attempts_max: 0,
+        code: FailureCode::Missing.as_str().to_owned(),
+        message: "its source says that it is not there any more; it is a dead link".to_owned(),
+    };
+    let rows: Vec<Failure> = ids.iter().map(gone).collect();
+    states::counted(sql, ids, |sql| {
+        sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(ids)])?;
+        write_failures(sql, job, now, &rows)
+    })
+}
+
 /// Reschedules visits: `(document, due)`.
 pub fn reschedule(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Result<()> {
     let (documents, due): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
@@ -220,6 +237,8 @@ pub struct NotedFailure {
     pub attempts: i64,
     /// What the engine goes by; none for all other codes.
     pub code: Option<FailureCode>,
+    /// When the first of them was made, milliseconds since 1970 UTC.
+    pub first_at: i64,
 }
 
 impl Attention {
@@ -266,7 +285,8 @@ impl Attention {
 /// A kind that this program does not know counts as a failure.
 fn failure_of(row: &Row<'_>) -> Result<(i64, NotedFailure)> {
     let kind = FailureKind::parse(&row.text(1)?).unwrap_or(FailureKind::Failed);
-    Ok((row.int(0)?, NotedFailure { kind, attempts: row.int(2)?, code: FailureCode::parse(&row.text(3)?) }))
+    let code = FailureCode::parse(&row.text(3)?);
+    Ok((row.int(0)?, NotedFailure { kind, attempts: row.int(2)?, code, first_at: row.int(4)? }))
 }
 
 /// Rows of documents: of ids that are close together, as those of a folder mostly are, by one seek, and rows of others beside; else

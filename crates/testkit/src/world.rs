@@ -28,6 +28,7 @@ use crate::crash::power::{Copy, Power};
 use crate::database::{Database, Kind};
 use crate::memory_kinds::{COMMITTING, MEMORY, PLAIN, TOLD};
 use crate::memory_output::{self, Entry, Shelf};
+use crate::script_repository::site::{self, SITE};
 use crate::script_repository::{self, REPOSITORY, REPOSITORY_OF_BINS, Source};
 use crate::script_transform::TRANSFORM;
 use crate::watch::watched;
@@ -38,7 +39,7 @@ const STANDING: &[&str] =
 
 /// Everything that worlds are made of.
 pub static REGISTRY: Registry = Registry {
-    repositories: &[&REPOSITORY, &REPOSITORY_OF_BINS],
+    repositories: &[&REPOSITORY, &REPOSITORY_OF_BINS, &SITE],
     transforms: &[&TRANSFORM],
     outputs: &[&MEMORY, &COMMITTING, &PLAIN, &TOLD],
     authorities: &[],
@@ -108,6 +109,7 @@ impl World {
         let source = script_repository::shared(&name);
         let crash = Arc::new(Crash::default());
         script_repository::locked(&source).crash = crash.clone();
+        site::locked(&site::shared(&name)).crash = crash.clone();
         let mut world = World {
             name,
             clock: HandClock::at(1_700_000_000_000),
@@ -146,9 +148,8 @@ impl World {
         self.processes += 1;
         let member = member(&self.name, &format!("process {}", self.processes));
         let now = self.clock.now();
-        let lease = store
-            .write(Durability::Synced, |sql| leases::take(sql, &member, now))
-            .expect("the lease is free");
+        let lease = store.write(Durability::Synced, |sql| leases::take(sql, &member, now));
+        let lease = lease.expect("the lease is free");
         lease.note_extended(now);
         #[cfg(feature = "crash-points")]
         let store = store.with_crash_hook(self.hook());

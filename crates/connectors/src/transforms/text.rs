@@ -173,7 +173,7 @@ impl Transform for Text {
 
 impl Text {
     fn read(&self, call: &CallContext, item: &mut Item<'_>, buffer: &mut [u8]) -> Result<Verdict, Fault> {
-        let Item { record, content, parts, audience } = item;
+        let Item { record, content, parts, audience, .. } = item;
         let (length, mut ended) = fill(*content, buffer)?;
         let head = &buffer[..length];
         let name = name_of(record).to_owned();
@@ -275,7 +275,8 @@ mod tests {
         let call = CallContext { clock: Arc::new(Still), cancel: Cancel::default() };
         let mut record = Record { path: format!("dir/{name}"), title: name.to_owned(), ..Record::default() };
         let parts = &mut Parts::default();
-        let mut item = Item { record: &mut record, content, parts, audience: &Audience::default };
+        let mut item =
+            Item { record: &mut record, content, links: None, parts, audience: &Audience::default };
         open(&serde_json::json!({}))?.apply(&call, &mut item).map(|verdict| {
             assert_eq!(verdict, Verdict::Pass);
             record

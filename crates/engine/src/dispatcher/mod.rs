@@ -68,6 +68,8 @@ struct State {
     /// Workers that wait until an output has room: until then they make nothing.
     waiting_for_room: usize,
     listing_done: bool,
+    /// Whoever feeds it has nothing to hand over just now: what comes next comes of what is being visited.
+    fed: bool,
     /// A person paused the job: nothing more is claimed.
     paused: bool,
     /// It was asked to stop: whoever waits looks.
@@ -81,7 +83,7 @@ struct State {
 impl State {
     fn nothing_comes(&self) -> bool {
         // What waits for its throttle is nothing that an output should wait for.
-        let listed = self.listing_done && (self.waiting.is_empty() || self.throttled);
+        let listed = (self.listing_done || self.fed) && (self.waiting.is_empty() || self.throttled);
         self.closed || (self.visiting == 0 && (listed || self.paused || self.waiting_for_room > 0))
     }
 }
@@ -177,7 +179,7 @@ impl Dispatcher {
                 return;
             }
             state.waiting.push(item, bins);
-            state.throttled = false;
+            (state.throttled, state.fed) = (false, false);
         }
         self.tell(state);
         self.state.notify();
@@ -354,6 +356,29 @@ impl Dispatcher {
     pub(crate) fn listing_done(&self) {
         self.lock().listing_done = true;
         self.state.notify();
+    }
+
+    /// The first of the bins of a document, by its name: its host, say.
+    pub(crate) fn first_bin_of(&self, name: &str) -> Bin {
+        let bins = self.feed.bins_of(name).unwrap_or_default();
+        bins.into_iter().next().unwrap_or_else(|| self.feed.job.clone())
+    }
+
+    /// Whoever feeds it looks: there may be more to hand over.
+    pub(crate) fn stir(&self) {
+        // Whoever is about to wait has not looked before this, or sees it.
+        drop(self.lock());
+        self.state.notify();
+    }
+
+    /// Waits, at most `longest`, until `stirs` says that there is more to hand over, or nothing waits and nothing is in hands that could lead
+    /// to more; whether the latter is so.
+    pub(crate) fn wait_fed(&self, longest: Duration, stirs: impl Fn() -> bool) -> bool {
+        let mut state = self.lock();
+        state.fed = true;
+        let idle = |state: &State| state.waiting.is_empty() && state.claims == 0;
+        let waits = |state: &mut State| !(state.closed || state.stopping || stirs() || idle(state));
+        idle(&self.state.wait_at_most(state, longest, waits).0)
     }
 
     /// Whether nothing is being made that an output should wait for.

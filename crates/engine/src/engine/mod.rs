@@ -1,5 +1,6 @@
 //! The engine: begins a run, starts its threads, sweeps, ends it.
 
+mod following;
 mod outputs;
 
 use std::path::PathBuf;
@@ -9,8 +10,10 @@ use std::sync::{Arc, Mutex, Weak};
 use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
+use ingather_model::ids::Digest;
 use ingather_model::job::RunKind;
 use ingather_model::job::schedule::Schedule;
+use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
@@ -21,6 +24,7 @@ use ingather_store::leases::Lease;
 use ingather_store::queue::Attention;
 use ingather_store::{Durability, Reader, Store, documents, erased, runs};
 
+use self::following::follow;
 use crate::containers::ListedContainers;
 use crate::containers::pool::ContainersUse;
 use crate::delivery::author::Author;
@@ -211,7 +215,7 @@ impl Engine {
                 if error.is_some() && outcome == RunOutcome::Done { RunOutcome::Failed } else { outcome };
             let goes_on = options.goes_on && self.cancel.cancelled() && !work.was_stopped();
             let goes_on = goes_on && !failpoint(Failpoint::PutDownRests);
-            let outcome = self.end(&run, outcome, error.as_deref(), goes_on);
+            let outcome = self.end(&run, outcome, error.as_deref(), (goes_on, work.was_stopped()));
             // The first error is the one to tell.
             if ended.is_ok() {
                 outcome?;
@@ -243,11 +247,7 @@ impl Engine {
         let writer = self.writer.as_ref().filter(|_| options.mode == Mode::Write);
         let (outputs, uses, resending) = self.open_outputs(&definition, &pipeline, writer.is_some())?;
         let credentials_changed = job.credentials.as_ref() != Some(&repository.credentials_fingerprint());
-        let (attention, erased) = self.reader.read(|sql| {
-            let mut erased = erased::keys(sql, job.id)?;
-            erased.extend(self.kept_out(sql, job, repository.as_ref())?.into_keys());
-            Ok((Attention::of(sql, job.id)?, erased))
-        })?;
+        let (attention, erased) = self.noted_before(job, repository.as_ref())?;
         let containers = match writer {
             Some(_) => self.process.containers.get(&self.reader, job.repository, job.id)?,
             None => ContainersUse::alone(&self.process.containers, &self.reader, job.repository, job.id)?,
@@ -256,14 +256,17 @@ impl Engine {
         let author = self.author(job, repository)?;
         let dispatcher = self.dispatcher(job, &author, capabilities, work)?;
         // Last: what fails before leaves no run that nobody ends.
-        let number = self.open_run(job, writer, options.kind, work)?;
+        let settings = definition.settings_digest(&pipeline.versions, &resending);
+        let reach = self.reach(job, author.repository.as_ref(), settings, options)?;
+        let number =
+            self.open_run(job, writer, (options.kind, reach.as_ref().map(|reach| reach.basis)), work)?;
         let state = RunState {
             store: writer.map(|(store, _)| store.clone()),
             lease: writer.map(|(_, lease)| lease.clone()),
             reader: self.reader.clone(),
             call: self.call_of(work),
             job: job.clone(),
-            settings: definition.settings_digest(&pipeline.versions, &resending),
+            settings,
             stages: definition.stages_digest(&pipeline.versions),
             definition,
             number,
@@ -274,12 +277,14 @@ impl Engine {
             accepts_devices: options.accepts_devices,
             rereads: options.rereads,
             is_full: options.kind == RunKind::Full,
+            reach,
             is_pass: options.is_pass,
             dispatcher,
             progress,
             attention,
             credentials_changed,
             attempts: Mutex::default(),
+            missing: Mutex::default(),
             waiting: Mutex::default(),
             fresh: Mutex::default(),
             vanished: Mutex::default(),
@@ -301,16 +306,25 @@ impl Engine {
         Ok((run, (uses, containers)))
     }
 
+    /// What was noted before a run of its documents, and which of them are erased.
+    fn noted_before(&self, job: &Job, repository: &dyn Repository) -> Result<(Attention, Vec<DocumentKey>)> {
+        Ok(self.reader.read(|sql| {
+            let mut erased = erased::keys(sql, job.id)?;
+            erased.extend(self.kept_out(sql, job, repository)?.into_keys());
+            Ok((Attention::of(sql, job.id)?, erased))
+        })?)
+    }
+
     /// The number of a run that begins.
     fn open_run(
         &self,
         job: &Job,
         writer: Option<&(Store, Lease)>,
-        kind: RunKind,
+        (kind, basis): (RunKind, Option<Digest>),
         work: &Work,
     ) -> Result<i64> {
         let Some(to) = writer else { return Ok(job.run + 1) };
-        let by = (kind, self.asked_by.as_str(), self.clock.now());
+        let by = (kind, self.asked_by.as_str(), self.clock.now(), basis);
         begin(to, job, &|run| work.opens(run), by, &self.process.notifies())
     }
 
@@ -347,7 +361,11 @@ impl Engine {
         let known = self.reader.read(|sql| documents::total(sql, run.job.id))?;
         run.progress.known(known);
         crate::visit::extracts::forget_unwanted(run)?;
-        let workers = self.host.threads.max(1);
+        let workers = match &run.reach {
+            // They wait for others most of the time.
+            Some(_) => self.host.threads.max(limits::FETCHERS),
+            None => self.host.threads.max(1),
+        };
         std::thread::scope(|scope| {
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|n| {
@@ -370,13 +388,21 @@ impl Engine {
             }
             let mut lister = Lister::new(run, known == 0);
             run.progress.waits_for("listing");
-            failing(run, || lister.list());
-            failing(run, || refill::refill(run, &lister.result));
+            match &run.reach {
+                Some(reach) => failing(run, || follow(run, reach, &mut lister)),
+                None => {
+                    failing(run, || lister.list());
+                    failing(run, || refill::refill(run, &lister.result));
+                }
+            }
             run.dispatcher.listing_done();
             run.notify_outputs();
             run.progress.waits_for("reading and delivering");
             failing(run, || drain(run));
             run.wait_while_paused();
+            if let Some(reach) = &run.reach {
+                lister.result.listed = reach.ids();
+            }
             let mut judged = None;
             if options.kind == RunKind::Full && !run.stops() {
                 run.progress.waits_for("looking for what is gone");

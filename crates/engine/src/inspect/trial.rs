@@ -201,21 +201,22 @@ impl Engine {
             inside.clear();
             arrived = Some(Seen::of(record, &Parts::default(), None));
             exits.clear();
-            let passed = pipeline.pass_watched(&call, &Audience::default, record, content, &mut |after| {
-                let transform = after.stage.map(|at| stages[at].transform.clone()).unwrap_or_default();
-                let before = |steps: &[Step]| after.after.map(|at| steps[at].clone());
-                let in_it =
-                    part.map(|name| inside_after(transform.clone(), name, before(&inside).as_ref(), after));
-                let whole_step = whole_after(transform, after);
-                if after.stage.is_none() {
-                    let step = in_it.unwrap_or(whole_step);
-                    let exit = |output: &String| Exit { output: output.clone(), fate: step.fate.clone() };
-                    exits.extend(after.outputs.iter().map(exit));
-                    return;
-                }
-                inside.extend(in_it);
-                whole.push(whole_step);
-            });
+            let passed =
+                pipeline.pass_watched(&call, &Audience::default, record, (content, None), &mut |after| {
+                    let transform = after.stage.map(|at| stages[at].transform.clone()).unwrap_or_default();
+                    let before = |steps: &[Step]| after.after.map(|at| steps[at].clone());
+                    let in_it = part
+                        .map(|name| inside_after(transform.clone(), name, before(&inside).as_ref(), after));
+                    let whole_step = whole_after(transform, after);
+                    if after.stage.is_none() {
+                        let step = in_it.unwrap_or(whole_step);
+                        let exit = |output: &String| Exit { output: output.clone(), fate: step.fate.clone() };
+                        exits.extend(after.outputs.iter().map(exit));
+                        return;
+                    }
+                    inside.extend(in_it);
+                    whole.push(whole_step);
+                });
             fault = passed.as_ref().err().map(Fault::reason);
             passed.map(|_| ())
         });

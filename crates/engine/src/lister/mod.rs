@@ -4,6 +4,7 @@ mod compare;
 
 use std::collections::{HashMap, HashSet};
 
+use ingather_contract::refers::Reference;
 use ingather_contract::repository::{Group, Page};
 use ingather_model::ids::DocumentId;
 use ingather_model::key::Hasher;
@@ -23,6 +24,7 @@ use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
 use crate::run::id_set;
+use crate::run::reach::{self, Reach};
 use crate::visit::earlier::Older;
 
 /// What a listing has found and proven so far.
@@ -160,6 +162,9 @@ impl<'r> Lister<'r> {
             tracing::debug!(document = skipped.key, reason = skipped.reason.message, "left out");
         }
         self.run.progress.seen(page.skipped.len() as u64);
+        if let Some(reach) = &self.run.reach {
+            return self.seeds(reach, &page.groups);
+        }
         let mut items = Vec::new();
         self.groups(&page.groups, &whole, &mut items)?;
         if self.unwritten.len() as usize >= limits::QUIET_ITEMS_MAX
@@ -192,6 +197,24 @@ impl<'r> Lister<'r> {
             });
         }
         Ok(())
+    }
+
+    /// Takes in what a source that is found by following links names to begin with.
+    fn seeds(&mut self, reach: &Reach, groups: &[Group]) -> Result<()> {
+        let mut seeds = Vec::new();
+        for group in groups {
+            let container = match &group.container {
+                Some(name) => self.run.containers().id(name)?,
+                None => None,
+            };
+            seeds.extend(group.items.iter().map(|item| {
+                let key = format!("{}{}", group.parent, item.name);
+                let reference = Reference { key, parent_bytes: group.parent.len(), ..Reference::default() };
+                (reference, container)
+            }));
+        }
+        reach::seed(self.run, reach, &seeds)?;
+        reach::feed(self.run, reach, false)
     }
 
     /// Marks what is just as the inventory has it.

@@ -12,13 +12,13 @@ use crate::engine::Engine;
 use crate::error::Result;
 
 impl Engine {
-    /// Ends a run. `goes_on`: another one goes on with it, where it was stopped.
+    /// Ends a run. `goes_on`: another one goes on with it, where it was stopped. `is_for_good`: a person has stopped it, and what follows begins anew.
     pub(crate) fn end(
         &self,
         run: &Run,
         outcome: RunOutcome,
         error: Option<&str>,
-        goes_on: bool,
+        (goes_on, is_for_good): (bool, bool),
     ) -> Result<()> {
         let Some(store) = &run.store else { return Ok(()) };
         if outcome == RunOutcome::Done {
@@ -49,6 +49,9 @@ impl Engine {
                 jobs::reread(sql, run.job.id, run.job.rereads)?;
             }
             runs::end(sql, run.job.id, run.number, now, outcome, &counts, error)?;
+            if is_for_good && run.reach.is_some() {
+                runs::reach::go_by(sql, run.job.id, run.number, None)?;
+            }
             if is_cut {
                 // Of this very time some may be missing.
                 runs::history::raise(sql, run.job.id, HistoryKind::Failures, now + 1)?;

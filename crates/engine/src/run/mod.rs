@@ -8,6 +8,8 @@ pub(crate) mod guard_window;
 pub(crate) mod history;
 pub(crate) mod id_set;
 pub(crate) mod notices;
+pub(crate) mod reach;
+pub(crate) mod recall;
 mod resting;
 pub(crate) mod state;
 pub(crate) mod visitors;
@@ -15,7 +17,7 @@ pub(crate) mod visitors;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use ingather_model::ids::JobId;
+use ingather_model::ids::{Digest, JobId};
 use ingather_model::job::RunKind;
 use ingather_model::job::notify::Notify;
 use ingather_model::lifecycle::job::State;
@@ -119,11 +121,13 @@ pub(crate) fn paused(job: &str) -> EngineError {
 }
 
 /// Opens the next run of a job: its number. `opens` is the last thing that is asked: not when somebody has stopped it.
+///
+/// `basis`: what it goes by, where it follows links; it goes on then with one that did not come to its end and went by the same.
 pub(crate) fn begin(
     (store, lease): &(Store, Lease),
     job: &Job,
     opens: &dyn Fn(i64) -> bool,
-    (kind, by, at): (RunKind, &str, i64),
+    (kind, by, at, basis): (RunKind, &str, i64, Option<Digest>),
     of_all: &[Notify],
 ) -> Result<i64> {
     let number = store.write(Durability::Synced, |sql| {
@@ -133,7 +137,15 @@ pub(crate) fn begin(
             jobs::ask_restart(sql, job.id, job.restart)?;
         }
         notices::note_interrupted(sql, job, of_all, at)?;
+        let seeded_at = match basis {
+            Some(basis) => reach::take_over(sql, job, number, (kind, basis, at))?,
+            None => None,
+        };
         runs::open(sql, job.id, runs::Begin { number, kind, at, by, notes: job.definition.history.of })?;
+        if basis.is_some() {
+            runs::reach::go_by(sql, job.id, number, basis)?;
+            seeded_at.map_or(Ok(()), |at| runs::reach::seeded(sql, job.id, number, at))?;
+        }
         if number > 1 && !failpoint(Failpoint::OlderRemovalCarriedOut) {
             // What an earlier run held is void: this one lists again.
             runs::release(sql, job.id, number - 1, GuardState::Void)?;

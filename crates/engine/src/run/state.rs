@@ -8,6 +8,7 @@ use std::time::Duration;
 use ingather_contract::call::CallContext;
 use ingather_model::ids::{ContainerId, Digest};
 use ingather_model::job::Definition;
+use ingather_model::lifecycle::outcome::FailureCode;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use ingather_store::jobs::Job;
@@ -23,6 +24,7 @@ use crate::delivery::author::Author;
 use crate::dispatcher::{Dispatcher, WorkItem};
 use crate::progress::Progress;
 use crate::run::drain::PAUSED;
+use crate::run::reach::Reach;
 use crate::visit::audience::Audiences;
 use crate::visit::pipeline::Pipeline;
 use ingather_store::turns::lock;
@@ -49,6 +51,8 @@ pub(crate) struct RunState {
     pub(crate) rereads: bool,
     /// It looks at everything.
     pub(crate) is_full: bool,
+    /// What it has reached, where its source is found by following links.
+    pub(crate) reach: Option<Reach>,
     /// One pass of a continuous job.
     pub(crate) is_pass: bool,
     pub(crate) dispatcher: Dispatcher,
@@ -58,6 +62,8 @@ pub(crate) struct RunState {
     pub(crate) credentials_changed: bool,
     /// Attempts at what failed in this run, those of earlier runs included.
     pub(crate) attempts: Mutex<HashMap<i64, u32>>,
+    /// Documents that were missing for the first time in this run, and since when.
+    pub(crate) missing: Mutex<HashMap<i64, i64>>,
     /// Documents that are tried again.
     pub(crate) waiting: Mutex<HashMap<i64, Waiting>>,
     pub(crate) fresh: Mutex<RoaringTreemap>,
@@ -143,6 +149,15 @@ impl RunState {
         let made = attempts.entry(item.id).or_insert_with(|| item.noted.attempts());
         *made = made.saturating_add(1);
         *made
+    }
+
+    /// Since when a document is missing, where it is missing `now`.
+    pub(crate) fn missing_since(&self, item: &WorkItem, now: i64) -> i64 {
+        let noted = item.noted.failure.filter(|failure| failure.code == Some(FailureCode::Missing));
+        match noted {
+            Some(failure) => failure.first_at,
+            None => *lock(&self.missing).entry(item.id).or_insert(now),
+        }
     }
 
     /// Whether a document was counted as waiting before; from now on it waits until `again_at`.

@@ -8,6 +8,7 @@ use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
 use ingather_model::retry::{self, Attempts, Next};
 use ingather_model::run_counts::RunCounts;
+use ingather_store::documents::links;
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
 use ingather_store::runs::history::Noted;
 use ingather_store::states::{self, EndedVisit};
@@ -85,6 +86,9 @@ impl Completion<'_> {
                     (end.done, end.update) = (item.request_count, completed.visit.update);
                     if let Some(kept) = &completed.visit.artifacts.kept {
                         deliveries::keep_components(sql, item.id, kept)?;
+                    }
+                    if run.reach.is_some() {
+                        links::keep_memo(sql, item.id, completed.visit.artifacts.memo.as_deref())?;
                     }
                     match &completed.visit.artifacts.extract {
                         Some(extract) => extracts::put(sql, item.id, extract)?,
@@ -189,7 +193,8 @@ fn follow<'v>(run: &RunState, visit: &'v PendingVisit, now: i64) -> CompletedVis
         Outcome::Again(fault) => {
             let made = run.attempt(&visit.item);
             let reason = fault.reason();
-            match retry::after(&fault, Attempts { made, most: limits::ATTEMPTS_MAX }, now) {
+            let since = if fault.is_missing() { run.missing_since(&visit.item, now) } else { now };
+            match retry::after(&fault, Attempts { made, most: limits::ATTEMPTS_MAX, since }, now) {
                 Next::Again { at } => (
                     Outcome::Again(fault),
                     Some(failure(FailureKind::Retrying, i64::from(made), reason)),

@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use ingather_contract::call::CallContext;
+use ingather_contract::refers::{Asked, ReadPage, Refers, VisitAnswer};
 use ingather_contract::repository::{
     ContainerReport, Listing, Named, Observed, Page, Presence, ReadContent, Repository, SourceStatus, Told,
     Watch, Watching,
@@ -120,9 +121,27 @@ impl Repository for Contained {
         self.0.credentials_fingerprint()
     }
 
+    fn refers(&self) -> Option<&dyn Refers> {
+        self.0.refers().map(|_| self as &dyn Refers)
+    }
+
     fn watch(&self, call: &CallContext, watching: Watching) -> Option<Box<dyn Watch>> {
         let watch = run(|| self.0.watch(call, watching)).unwrap_or_default()?;
         Some(Box::new(ContainedWatch(watch)))
+    }
+}
+
+impl Refers for Contained {
+    fn visit(
+        &self,
+        call: &CallContext,
+        asked: &Asked<'_>,
+        read: &mut ReadPage<'_>,
+    ) -> Result<VisitAnswer, Fault> {
+        let Some(refers) = self.0.refers() else {
+            return Err(Fault::broken("connector", "the connector does not follow links any more"));
+        };
+        run(|| refers.visit(call, asked, read)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))
     }
 }
 

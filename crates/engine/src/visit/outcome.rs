@@ -55,6 +55,8 @@ pub(crate) struct VisitArtifacts {
     pub(crate) extract: Option<Box<Extract>>,
     /// Not all that is in the document could be read.
     pub(crate) partial: bool,
+    /// What its repository wants to know at its next visit.
+    pub(crate) memo: Option<Vec<u8>>,
     /// Bytes that were read of it; 0 where what is kept was sent.
     pub(crate) bytes: u64,
 }

@@ -12,7 +12,7 @@ use ingather_contract::call::CallContext;
 use ingather_contract::registry::Registry;
 use ingather_contract::transform::{Audience, Item, Transform, Verdict};
 use ingather_model::access::Acl;
-use ingather_model::document::{Component, INSIDE, Parts, Record};
+use ingather_model::document::{Component, INSIDE, Links, Parts, Record};
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::ids::Digest;
 use ingather_model::job::condition::Condition;
@@ -170,15 +170,16 @@ impl Pipeline {
     }
 
     /// Sends one document through, and what is found in it; reads `content` to its end unless the document is declined. Takes
-    /// what is in `record`.
+    /// what is in `record`. `links`: for what it says of other documents, where somebody asks.
     pub(crate) fn pass(
         &self,
         call: &CallContext,
         audience: &dyn Fn() -> Audience,
         record: &mut Record,
         content: &mut dyn Read,
+        links: Option<&mut Links>,
     ) -> std::result::Result<Passed, Fault> {
-        self.pass_watched(call, audience, record, content, &mut |_| {})
+        self.pass_watched(call, audience, record, (content, links), &mut |_| {})
     }
 
     /// As [`Pipeline::pass`]; `watch` sees what each stage made of the document and of what is in it.
@@ -187,7 +188,7 @@ impl Pipeline {
         call: &CallContext,
         audience: &dyn Fn() -> Audience,
         record: &mut Record,
-        content: &mut dyn Read,
+        (content, mut links): (&mut dyn Read, Option<&mut Links>),
         watch: &mut dyn FnMut(&After<'_>),
     ) -> std::result::Result<Passed, Fault> {
         let mut hashing = Hashing::new(content);
@@ -196,7 +197,8 @@ impl Pipeline {
             let after = self.tree.stages[at];
             let mut flow = flows.after(after);
             let mut left = flow.gate(stage.when.as_ref());
-            let (now, more) = flow.apply(stage.transform.as_ref(), (call, audience), &mut hashing)?;
+            let (now, more) =
+                flow.apply(stage.transform.as_ref(), (call, audience), &mut hashing, links.as_deref_mut())?;
             left.extend(more);
             watch(&After { stage: Some(at), after, outputs: &[], flow: &flow, now, left: &left });
             flows.put(at, flow);
@@ -337,6 +339,7 @@ impl Flow {
         stage: &dyn Transform,
         (call, audience): (&CallContext, &dyn Fn() -> Audience),
         content: &mut dyn Read,
+        links: Option<&mut Links>,
     ) -> std::result::Result<(Option<Verdict>, Vec<(String, Verdict)>), Fault> {
         let Flow { record, verdict, parts, names, unread, .. } = self;
         let left = apply_inside(stage, (call, audience), record, parts, names)?;
@@ -344,7 +347,7 @@ impl Flow {
             return Ok((None, left));
         }
         let mut found = Parts::default();
-        let mut item = Item { record, content, parts: &mut found, audience };
+        let mut item = Item { record, content, links, parts: &mut found, audience };
         let mut now = None;
         *verdict = match stage.apply(call, &mut item)? {
             Verdict::Unread(fault) => {
@@ -424,7 +427,7 @@ fn apply_inside(
         };
         let mut found = Parts::default();
         let content = &mut std::io::empty();
-        let mut item = Item { record: &mut record, content, parts: &mut found, audience };
+        let mut item = Item { record: &mut record, content, links: None, parts: &mut found, audience };
         let record = match stage.apply(call, &mut item) {
             Ok(Verdict::Pass) => Some(Ok(record)),
             Ok(Verdict::Unread(fault)) => Some(Err(fault.reason())),

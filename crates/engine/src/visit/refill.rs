@@ -12,7 +12,7 @@ use ingather_store::{Durability, documents, extracts};
 use crate::error::Result;
 use crate::lister::ListingResult;
 use crate::run::Run;
-use crate::run::drain::retry;
+use crate::run::recall::recall;
 use ingather_store::turns::lock;
 
 /// Hands every document to the workers that no listing met, that nothing proves to be gone, that an output lacks, and of
@@ -62,7 +62,7 @@ pub(crate) fn refill(run: &Run, result: &ListingResult) -> Result<()> {
                 queue::enqueue(sql, run.job.id, run.number, &wanted)
             })?;
             lock(&run.refilled).extend(ids.iter().map(|id| *id as u64));
-            retry(run, &ids)?;
+            recall(run, &ids)?;
         }
     }
     Ok(())

@@ -33,7 +33,17 @@ impl<'r> Visitor<'r> {
     /// Goes on with a visit that was put back.
     pub(super) fn goes_on(run: &'r Run, item: WorkItem, begun: &BegunVisit) -> Visitor<'r> {
         let BegunVisit { deliveries, raw, steady, looked, is_ahead } = begun.clone();
-        Visitor { run, item, deliveries, raw, steady, looked, is_ahead, interrupted: Cell::new(false) }
+        Visitor {
+            run,
+            item,
+            deliveries,
+            raw,
+            steady,
+            looked,
+            is_ahead,
+            interrupted: Cell::new(false),
+            memo: None,
+        }
     }
 
     /// Puts it back: it is read when its throttle lets it, or the pause is over.

@@ -9,6 +9,7 @@ use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, Digest};
 use ingather_model::job::ContentBy;
 use ingather_model::limits;
+use ingather_store::documents::DocumentUpdate;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 
@@ -87,12 +88,17 @@ impl<'r> Visitor<'r> {
     /// Whether a visit of it began before this one and did not end: some outputs may hold what that one read, and its row speaks of
     /// what was read before.
     fn was_begun(&self) -> bool {
-        (self.item.request_count.is_some_and(|requests| requests > 1) || !self.item.is_listed)
+        let is_first = match &self.run.reach {
+            // Its row was written when this run reached it.
+            Some(reach) => self.item.reason == VisitReason::Changed && !reach.may_have_begun(self.item.id),
+            None => self.item.is_listed,
+        };
+        (self.item.request_count.is_some_and(|requests| requests > 1) || !is_first)
             && !failpoint(Failpoint::BegunVisitForgotten)
     }
 
     /// Whether outputs hold just what was read of it last.
-    fn holds_all(&self) -> bool {
+    pub(super) fn holds_all(&self) -> bool {
         let Some(known) = &self.item.known else { return false };
         if self.was_begun() {
             return false;
@@ -193,6 +199,11 @@ impl<'r> Visitor<'r> {
     /// A document of which only access may have changed.
     pub(super) fn show_as_known(self, observed: &Observed, acl_id: AclId) -> Result<Done<'r>> {
         let update = self.update(observed, acl_id);
+        self.show_update_as_known(update, acl_id)
+    }
+
+    /// The same, where nobody looked but at who may see it.
+    pub(super) fn show_update_as_known(self, update: DocumentUpdate, acl_id: AclId) -> Result<Done<'r>> {
         let access = access_digest(Some(acl_id), self.item.container);
         let kept = self.access_of_kept(access)?;
         let findings = self.deliveries.parts().map(|part| Finding::looked(part, access, kept)).collect();

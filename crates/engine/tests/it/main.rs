@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod access;
 mod again;
 mod bins;
 mod crashes;
 mod explain;
-mod groups;
 mod history;
 mod lease;
 mod memory;
@@ -14,10 +14,10 @@ mod moves;
 mod owners;
 mod pause;
 mod random_worlds;
+mod reach;
 mod repairs;
 mod scenarios;
 mod schedules;
 mod secrets;
 mod together;
-mod told;
 mod upgrades;

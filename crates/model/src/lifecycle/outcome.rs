@@ -61,6 +61,8 @@ words! {
         Unreadable = "unreadable",
         /// It, or a folder above it, changed each time that it was looked at.
         Unsteady = "unsteady",
+        /// The source says that it is not there, and is not believed yet.
+        Missing = "missing",
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod erased;
 pub mod history;
 pub mod notices;
+pub mod reach;
 
 use std::collections::HashMap;
 

@@ -23,7 +23,7 @@ INSERT INTO container (id, connection, parent, name, identity, acl) VALUES (1,1,
 INSERT INTO document (id, job, parent_hash, key_hash, version, access, settings, identity, acl, container, changed_run) VALUES
  (1,4,1,1,9,9,9,0,1,2,1), (2,4,1,2,9,9,9,0,1,2,2), (3,4,1,3,9,9,9,0,NULL,2,2), (4,4,1,4,0,0,9,0,1,2,2), (5,5,1,1,9,9,9,0,1,2,1),
  (6,5,1,2,9,9,0,0,NULL,2,1), (7,5,1,3,9,9,0,0,NULL,2,1);
-INSERT INTO document_text VALUES (1,'a'), (2,'b'), (3,'c'), (4,'d'), (5,'a'), (6,'b'), (7,'c');
+INSERT INTO document_text (id, key_text) VALUES (1,'a'), (2,'b'), (3,'c'), (4,'d'), (5,'a'), (6,'b'), (7,'c');
 INSERT INTO queue VALUES (4,4,0,2,'new',1);
 INSERT INTO failure VALUES (3,4,'failed',1,8,1,'unreadable','no');
 INSERT INTO delivery (document, component, output, address_parent, address, seq, intended, intended_acl, confirmed, confirmed_acl, intent_at, confirmed_at, outcome) VALUES
@@ -47,7 +47,7 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ),
     ("nameless_documents", "DELETE FROM document_text WHERE id = 2", false),
     ("nameless_documents", "DELETE FROM document_text WHERE id = 3", true),
-    ("names_of_nothing", "INSERT INTO document_text VALUES (99,'x')", true),
+    ("names_of_nothing", "INSERT INTO document_text (id, key_text) VALUES (99,'x')", true),
     (
         "deliveries_of_nothing",
         "INSERT INTO delivery (document, component, output, address_parent, address, seq, intended, intended_acl, confirmed, confirmed_acl, intent_at, confirmed_at) VALUES (99,0,2,1,9,1,5,6,5,6,1,1)",
@@ -106,6 +106,7 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("addresses_of_nothing", "INSERT INTO delivery_uri VALUES (99,2,'x')", true),
     ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing',0)", true),
     ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing',0)", true),
+    ("links_of_nothing", "INSERT INTO link VALUES (99,'')", true),
     ("extracts_of_nothing", "INSERT INTO extract (document, version, stages, head) VALUES (99,1,1,'')", true),
     ("extracts_of_nothing", "INSERT INTO extract_text VALUES (9,'')", true),
     ("nameless_components", "DELETE FROM component WHERE document = 2", false),

@@ -65,7 +65,8 @@ fn apply(transform: &dyn Transform, name: &str, content: &mut dyn Read) -> Optio
         ..Record::default()
     };
     let mut parts = Parts::default();
-    let mut item = Item { record: &mut record, content, parts: &mut parts, audience: &Audience::default };
+    let mut item =
+        Item { record: &mut record, content, links: None, parts: &mut parts, audience: &Audience::default };
     let applied = catch_unwind(AssertUnwindSafe(|| transform.apply(&call(), &mut item)));
     applied.ok().map(|verdict| (verdict, record, parts))
 }

@@ -7,6 +7,7 @@ pub mod gate;
 pub mod pause;
 pub mod people;
 pub mod service;
+pub mod site;
 
 use std::sync::{Mutex, MutexGuard};
 

@@ -1,0 +1,62 @@
+//! Runs over sources that are found by following links (`docs/decisions/0037-reach.md`).
+
+use ingather_contract::repository::Repository;
+use ingather_model::ids::Digest;
+use ingather_store::jobs::Job;
+use ingather_store::{Durability, runs};
+
+use super::{Engine, Mode, Options};
+use crate::error::{EngineError, Refusal, Result};
+use crate::lister::Lister;
+use crate::run::Run;
+use crate::run::reach::{Reach, feed};
+
+impl Engine {
+    /// What a run reaches, where the source is found by following links.
+    pub(super) fn reach(
+        &self,
+        job: &Job,
+        repository: &dyn Repository,
+        settings: Digest,
+        options: Options,
+    ) -> Result<Option<Reach>> {
+        if repository.refers().is_none() {
+            return Ok(None);
+        }
+        if options.mode == Mode::DryRun {
+            return Err(EngineError::refused(
+                Refusal::Definition,
+                format!(
+                    "job {}: what a run would find by following links cannot be told without following them; run it, or to `--to null` first",
+                    job.name
+                ),
+            ));
+        }
+        let goes_by = format!(
+            "{}\n{}\n{}\n{}",
+            job.root,
+            job.definition.source,
+            settings.0,
+            job.definition.outputs.join("\n")
+        );
+        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()))))
+    }
+}
+
+/// Names the seeds, and visits what they lead to until nothing is left that was not visited.
+pub(super) fn follow(run: &Run, reach: &Reach, lister: &mut Lister<'_>) -> Result<()> {
+    reach.resume(run)?;
+    if reach.is_seeded() {
+        lister.result.complete = true;
+    } else {
+        lister.list()?;
+        if let Some(store) = run.store.as_ref().filter(|_| lister.result.complete) {
+            store.write(Durability::Relaxed, |sql| {
+                run.fence(sql)?;
+                runs::reach::seeded(sql, run.job.id, run.number, run.call.now())
+            })?;
+        }
+    }
+    run.progress.waits_for("following links");
+    feed(run, reach, true)
+}

@@ -1,0 +1,61 @@
+//! Documents that wait, handed to the visitors as the inventory knows them.
+
+use std::collections::HashMap;
+
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::queue::VisitReason;
+use ingather_store::{documents, queue};
+
+use crate::dispatcher::WorkItem;
+use crate::error::Result;
+use crate::run::Run;
+
+/// Hands documents that wait to the workers, as the inventory knows them; those that were handed over.
+pub(crate) fn recall(run: &Run, ids: &[i64]) -> Result<Vec<i64>> {
+    let (mut stored, wanted, noted) = run.reader.read(|sql| {
+        let noted = run.attention.noted(sql, ids)?;
+        Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?, noted))
+    })?;
+    let by_id: HashMap<i64, (i64, VisitReason)> =
+        wanted.into_iter().map(|(id, n, reason)| (id, (n, reason))).collect();
+    // What nobody wants any more is not waited for.
+    for id in ids.iter().filter(|id| !by_id.contains_key(id)) {
+        run.gives_up(*id);
+    }
+    // What an output holds still of a document that was erased is not sent to the others again.
+    stored.retain(|stored| {
+        let is_erased =
+            run.erased.contains(&stored.known.key_hash) && !failpoint(Failpoint::ErasedIsSentAgain);
+        if is_erased {
+            run.gives_up(stored.known.id.0);
+        }
+        !is_erased
+    });
+    let items = stored.into_iter().filter_map(|stored| {
+        let id = stored.known.id.0;
+        let (request_count, reason) = *by_id.get(&id)?;
+        let waiting = run.waiting(id);
+        let noted_now = || noted.get(&id).copied().unwrap_or_default();
+        Some(WorkItem {
+            id,
+            name: stored.name,
+            key_hash: stored.known.key_hash,
+            container: waiting.and_then(|waiting| waiting.container).or(stored.known.container),
+            reason,
+            request_count: Some(request_count),
+            version: stored.known.version,
+            access: stored.known.access,
+            identity: stored.identity,
+            noted: waiting.map_or_else(noted_now, |waiting| waiting.noted),
+            is_listed: false,
+            claim: None,
+            admission: None,
+            begun: None,
+            known: Some(stored.known),
+        })
+    });
+    let items: Vec<WorkItem> = items.collect();
+    let handed = items.iter().map(|item| item.id).collect();
+    run.dispatcher.push(items);
+    Ok(handed)
+}

@@ -1,0 +1,415 @@
+//! Sources that are found by following links: what is reached, what is kept, what goes, and what a crash costs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ingather_model::fault::Fault;
+use ingather_model::limits;
+use ingather_model::run_counts::RunCounts;
+use ingather_testkit::database::Kind;
+use ingather_testkit::script_repository::site::{Answer, Page, Site};
+use ingather_testkit::together::bins::comes;
+use ingather_testkit::together::gate::Gate;
+use ingather_testkit::together::site::{site, world_of_a_site};
+use ingather_testkit::world::{FULL, World};
+
+/// Longer than anything that is to come takes on a busy machine.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A world whose site has these pages, and begins at the first one.
+fn world(pages: &[(&str, &[&str])]) -> World {
+    world_on(Kind::Sqlite, pages)
+}
+
+fn world_on(kind: Kind, pages: &[(&str, &[&str])]) -> World {
+    let world = world_of_a_site(kind);
+    site(&world, |site| {
+        site.seeds = pages.first().map(|(name, _)| (*name).to_owned()).into_iter().collect();
+        pages.iter().for_each(|(name, links)| site.put(name, &format!("{name} v1"), links));
+    });
+    world
+}
+
+fn run(world: &World) -> RunCounts {
+    let report = world.run("docs", FULL).unwrap();
+    assert_eq!(report.error, None);
+    report.counts
+}
+
+/// Texts by name, as the output holds them.
+fn held(world: &World) -> BTreeMap<String, String> {
+    world.entries("one").into_iter().map(|(name, entry)| (name, entry.text)).collect()
+}
+
+fn names(world: &World) -> Vec<String> {
+    held(world).into_keys().collect()
+}
+
+/// Pages that were asked for since this was asked last.
+fn visited(world: &World) -> Vec<String> {
+    let mut visited = site(world, |site| std::mem::take(&mut site.visited));
+    visited.sort();
+    visited
+}
+
+#[test]
+fn what_can_be_reached_is_found_once_whatever_leads_to_it_and_nothing_else_is() {
+    for kind in [Kind::Sqlite, Kind::Postgres] {
+        let world = world_on(
+            kind,
+            &[
+                ("a", &["b", "c", "a"]),
+                ("b", &["c", "d/e"]),
+                ("c", &["a", "b"]),
+                ("d/e", &[]),
+                ("island", &["a"]),
+            ],
+        );
+        let counts = run(&world);
+        assert_eq!((counts.added, counts.failed), (4, 0));
+        assert_eq!(names(&world), ["a", "b", "c", "d/e"]);
+        assert_eq!(visited(&world), ["a", "b", "c", "d/e"], "each once");
+        assert_eq!(
+            world.sees("anybody", "one"),
+            ["a", "b", "c", "d/e"],
+            "a container shows what is found by links"
+        );
+    }
+}
+
+#[test]
+fn pages_that_are_as_before_are_neither_read_nor_sent_and_lead_where_they_led() {
+    let world = world(&[("a", &["b"]), ("b", &["c"]), ("c", &["d"]), ("d", &[])]);
+    run(&world);
+    visited(&world);
+    site(&world, |site| site.put("d", "d v2", &["e"]));
+    site(&world, |site| site.put("e", "e v1", &[]));
+    let counts = run(&world);
+    assert_eq!((counts.unchanged, counts.updated, counts.added, counts.deleted), (3, 1, 1, 0));
+    assert_eq!(site(&world, |site| site.unchanged), 3);
+    assert_eq!(held(&world)["d"], "d v2");
+    assert_eq!(names(&world), ["a", "b", "c", "d", "e"]);
+    // A site that forgets what it said is read, and nothing of it is sent again.
+    site(&world, |site| site.forgetful = true);
+    let counts = run(&world);
+    assert_eq!((counts.unchanged, counts.updated), (5, 0));
+}
+
+#[test]
+fn what_nothing_leads_to_any_more_goes_also_where_its_pages_lead_to_each_other() {
+    let world = world(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &["d"]), ("d", &["c", "e"]), ("e", &["d"])]);
+    run(&world);
+    site(&world, |site| site.put("a", "a v2", &["b"]));
+    site(&world, |site| site.put("b", "b v2", &[]));
+    let counts = run(&world);
+    assert_eq!(counts.deleted, 3);
+    assert_eq!(names(&world), ["a", "b"]);
+    assert_eq!(world.documents("docs").len(), 2, "nothing of it is known any more");
+}
+
+#[test]
+fn a_page_that_fails_keeps_all_that_it_led_to_also_what_is_reached_by_that_alone() {
+    let world = world(&[("a", &["b"]), ("b", &["c"]), ("c", &["d"]), ("d", &[])]);
+    run(&world);
+    for fault in [Fault::passing("away", "the server is away"), Fault::broken("html", "it is no page")] {
+        site(&world, |site| site.page("b").answer = Answer::Fault(fault));
+        site(&world, |site| site.put("c", "c v2", &["d"]));
+        let counts = run(&world);
+        assert_eq!((counts.deleted, counts.failed + counts.waiting), (0, 1));
+        assert_eq!(names(&world), ["a", "b", "c", "d"]);
+        assert_eq!(held(&world)["c"], "c v2", "what it led to is visited all the same");
+    }
+    site(&world, |site| site.put("b", "b v3", &[]));
+    assert_eq!(run(&world).deleted, 2);
+}
+
+#[test]
+fn a_page_of_which_not_all_links_were_found_keeps_those_of_before() {
+    let world = world(&[("a", &["b", "c"]), ("b", &[]), ("c", &[])]);
+    run(&world);
+    site(&world, |site| site.put("a", "a v2", &["b", "d"]));
+    site(&world, |site| site.page("a").answer = Answer::CutOff);
+    assert_eq!(run(&world).deleted, 0);
+    assert_eq!(names(&world), ["a", "b", "c"]);
+    site(&world, |site| site.put("d", "d v1", &[]));
+    site(&world, |site| site.page("a").answer = Answer::Text);
+    assert_eq!(run(&world).deleted, 1);
+    assert_eq!(names(&world), ["a", "b", "d"]);
+}
+
+#[test]
+fn a_missing_page_is_believed_to_be_gone_when_it_is_missing_again_an_hour_later() {
+    let world = world(&[("a", &["b"]), ("b", &["c"]), ("c", &[])]);
+    run(&world);
+    site(&world, |site| site.pages.remove("b"));
+    for _ in 0..4 {
+        let counts = run(&world);
+        assert_eq!((counts.deleted, counts.waiting), (0, 1));
+        assert_eq!(names(&world), ["a", "b", "c"], "however often it is looked at within the hour");
+        world.clock.pass(limits::MISSING_BELIEVED_MS / 5);
+    }
+    // It was there in between: the hour begins anew.
+    site(&world, |site| site.put("b", "b v2", &["c"]));
+    assert_eq!(run(&world).updated, 1);
+    site(&world, |site| site.pages.remove("b"));
+    world.clock.pass(limits::MISSING_BELIEVED_MS);
+    assert_eq!(run(&world).deleted, 0);
+    world.clock.pass(limits::MISSING_BELIEVED_MS);
+    let counts = run(&world);
+    assert_eq!(counts.deleted, 1, "{counts:?} {:?}", world.documents("docs"));
+    assert_eq!(names(&world), ["a", "c"], "it led somewhere until it was believed to be gone");
+    assert_eq!(run(&world).deleted, 1);
+    assert_eq!(names(&world), ["a"]);
+    // The dead link stays known: the page that has it is as before, and is not read again when something is there.
+    assert_eq!((run(&world).waiting, names(&world)), (0, vec!["a".to_owned()]));
+    assert_eq!(world.documents("docs")[1], ("b".to_owned(), "skipped missing".to_owned()));
+    // One that the source says is gone for good goes at once.
+    site(&world, |site| site.put("b", "b v3", &[]));
+    run(&world);
+    site(&world, |site| site.page("b").answer = Answer::Fault(Fault::Gone));
+    assert_eq!(run(&world).deleted, 1);
+    assert_eq!(names(&world), ["a"]);
+    site(&world, |site| site.page("b").answer = Answer::Text);
+    assert_eq!((run(&world).unchanged, names(&world)), (1, vec!["a".to_owned(), "b".to_owned()]));
+    // What nothing leads to is no dead link any more.
+    site(&world, |site| site.pages.remove("b"));
+    site(&world, |site| site.put("a", "a v2", &[]));
+    run(&world);
+    assert_eq!(world.documents("docs").len(), 1);
+}
+
+#[test]
+fn a_dead_link_is_followed_when_something_is_there() {
+    let world = world(&[("a", &["b", "c"]), ("b", &[])]);
+    let counts = run(&world);
+    assert_eq!((counts.added, counts.skipped, counts.waiting), (2, 1, 0));
+    site(&world, |site| site.put("c", "c v1", &["d"]));
+    site(&world, |site| site.put("d", "d v1", &[]));
+    run(&world);
+    assert_eq!(site(&world, |site| site.unchanged), 2);
+    assert_eq!(names(&world), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn a_page_that_another_fault_kept_away_before_is_missing_only_from_its_first_missing_answer_on() {
+    let world = world(&[("a", &["b"]), ("b", &[])]);
+    run(&world);
+    site(&world, |site| site.page("b").answer = Answer::Fault(Fault::passing("away", "the server is away")));
+    run(&world);
+    world.clock.pass(2 * limits::MISSING_BELIEVED_MS);
+    site(&world, |site| site.pages.remove("b"));
+    assert_eq!(run(&world).deleted, 0, "it was never said to be missing before");
+}
+
+#[test]
+fn a_page_that_wants_no_entry_leads_on_and_one_that_is_shut_is_shown_to_nobody() {
+    let world = world(&[("a", &["b", "s"]), ("b", &["c"]), ("c", &[]), ("s", &[])]);
+    site(&world, |site| site.page("b").answer = Answer::NoEntry);
+    let counts = run(&world);
+    assert_eq!((counts.added, counts.skipped), (3, 1));
+    assert_eq!(names(&world), ["a", "c", "s"]);
+    site(&world, |site| site.page("c").answer = Answer::NoEntry);
+    site(&world, |site| site.page("s").answer = Answer::Fault(Fault::unreadable("it wants a password now")));
+    let counts = run(&world);
+    assert_eq!((counts.skipped, counts.failed), (2, 1));
+    assert_eq!(names(&world), ["a", "s"]);
+    assert_eq!(world.sees("anybody", "one"), ["a"], "who may still read it, nobody can tell");
+    site(&world, |site| site.page("s").answer = Answer::Text);
+    run(&world);
+    assert_eq!(world.sees("anybody", "one"), ["a", "s"]);
+}
+
+#[test]
+fn seeds_that_cannot_all_be_named_remove_nothing() {
+    let world = world(&[("a", &["b"]), ("b", &[]), ("z", &["y"]), ("y", &[])]);
+    site(&world, |site| site.seeds.push("z".to_owned()));
+    run(&world);
+    site(&world, |site| site.seeding_fails_after = Some(1));
+    let report = world.run("docs", FULL).unwrap();
+    assert_eq!((report.counts.deleted, report.blind.len()), (0, 1));
+    assert_eq!(names(&world), ["a", "b", "y", "z"]);
+    site(&world, |site| (site.seeding_fails_after, site.seeds) = (None, vec!["a".to_owned()]));
+    assert_eq!(run(&world).deleted, 2);
+}
+
+/// A site of so many pages, each of which leads to two further ones.
+fn tree(world: &World, pages: usize) {
+    site(world, |site| {
+        site.seeds = vec!["p/0".to_owned()];
+        for n in 0..pages {
+            let links: Vec<String> =
+                [2 * n + 1, 2 * n + 2].into_iter().filter(|n| *n < pages).map(|n| format!("p/{n}")).collect();
+            let text = format!("{n} v1");
+            site.pages.insert(format!("p/{n}"), Page { text, links, ..Page::default() });
+        }
+    });
+}
+
+/// Wherever a process dies, the next run visits what was not over, and nothing else; nothing is lost.
+#[test]
+fn a_run_goes_on_where_one_died_and_visits_nothing_again_that_was_over() {
+    for nth in [1, 2, 5, 9, 17, 40, 55] {
+        let mut world = world_of_a_site(Kind::Sqlite);
+        tree(&world, 60);
+        world.crash.arm("before read", nth);
+        drop(world.run("docs", FULL));
+        world.reopen();
+        let over =
+            world.documents("docs").into_iter().filter(|(_, state)| state == "settled").map(|(name, _)| name);
+        let over: BTreeSet<String> = over.collect();
+        visited(&world);
+        let report = world.run("docs", FULL).unwrap();
+        assert_eq!(report.error, None);
+        assert_eq!(names(&world).len(), 60, "died at read {nth}");
+        let again: Vec<String> = visited(&world).into_iter().filter(|name| over.contains(name)).collect();
+        assert!(again.is_empty(), "died at read {nth}: {again:?}");
+        // Everything is looked at again by the next one.
+        run(&world);
+        assert_eq!(visited(&world).len(), 60);
+    }
+}
+
+#[test]
+fn a_run_that_a_person_has_stopped_is_begun_anew() {
+    let world = world_of_a_site(Kind::Sqlite);
+    tree(&world, 60);
+    let gate = Gate::default();
+    site(&world, |site| site.gates.insert("p/40".to_owned(), gate.clone()));
+    std::thread::scope(|scope| {
+        let _opens = gate.opens_at_the_end();
+        let run = scope.spawn(|| world.run("docs", FULL));
+        assert!(comes(LONGEST, || site(&world, |site| site.visited.iter().any(|name| name == "p/40"))));
+        assert!(world.engine().stop(world.find("docs").unwrap().id));
+        gate.open();
+        assert!(run.join().unwrap().unwrap().stopped);
+    });
+    visited(&world);
+    run(&world);
+    assert_eq!(visited(&world).len(), 60);
+}
+
+#[test]
+fn a_run_under_other_settings_or_after_a_whole_week_does_not_go_on_with_another_one() {
+    let mut world = world_of_a_site(Kind::Sqlite);
+    tree(&world, 60);
+    world.crash.arm("before read", 40);
+    drop(world.run("docs", FULL));
+    visited(&world);
+    world.reopen();
+    world.clock.pass(limits::REACH_GOES_ON_MS + 1);
+    world.run("docs", FULL).unwrap();
+    assert_eq!(visited(&world).len(), 60);
+}
+
+/// Numbers that look drawn.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % sides
+    }
+}
+
+/// What a naive reader of the site knows: texts that are to be held, and where pages led when they were visited last.
+#[derive(Default)]
+struct Naive {
+    texts: BTreeMap<String, String>,
+    led: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Naive {
+    fn run(&mut self, site: &Site) {
+        let mut reached: BTreeSet<String> = site.seeds.iter().cloned().collect();
+        let mut left: Vec<String> = site.seeds.clone();
+        while let Some(name) = left.pop() {
+            let before = self.led.get(&name).cloned().unwrap_or_default();
+            let page = site.pages.get(&name);
+            let now: BTreeSet<String> =
+                page.map(|page| page.links.iter().cloned().collect()).unwrap_or_default();
+            let leads = match page.map(|page| &page.answer) {
+                None => before,
+                Some(Answer::Text) => {
+                    self.texts.insert(name.clone(), page.unwrap().text.clone());
+                    now
+                }
+                Some(Answer::NoEntry) => {
+                    self.texts.remove(&name);
+                    now
+                }
+                Some(Answer::CutOff) => {
+                    self.texts.insert(name.clone(), page.unwrap().text.clone());
+                    let links = &page.unwrap().links;
+                    before.union(&links[..links.len() / 2].iter().cloned().collect()).cloned().collect()
+                }
+                Some(Answer::Fault(Fault::Gone)) => {
+                    self.texts.remove(&name);
+                    BTreeSet::new()
+                }
+                Some(Answer::Fault(_)) => before,
+            };
+            left.extend(leads.iter().filter(|name| reached.insert((*name).clone())).cloned());
+            self.led.insert(name, leads);
+        }
+        self.texts.retain(|name, _| reached.contains(name));
+        self.led.retain(|name, _| reached.contains(name));
+    }
+}
+
+fn change(dice: &mut Dice, site: &mut Site, round: u64) {
+    for _ in 0..dice.roll(6) {
+        let name = format!("h{}/{}", dice.roll(2), dice.roll(7));
+        let links = (0..dice.roll(4)).map(|_| format!("h{}/{}", dice.roll(2), dice.roll(7))).collect();
+        let text = format!("{name} {round} {}", dice.roll(3));
+        let answer = match dice.roll(8) {
+            0 => Answer::NoEntry,
+            1 => Answer::CutOff,
+            2 => Answer::Fault(Fault::Gone),
+            3 => Answer::Fault(Fault::broken("html", "it is no page")),
+            4 => Answer::Fault(Fault::passing_soon("away", "the server is away", 2)),
+            _ => Answer::Text,
+        };
+        match dice.roll(5) {
+            0 => drop(site.pages.remove(&name)),
+            1 => site.page(&name).answer = answer,
+            _ => drop(site.pages.insert(name, Page { text, links, answer, acl: None })),
+        }
+    }
+    site.forgetful = dice.roll(4) == 0;
+}
+
+/// Sites that change at random, whose pages fail, are cut off, are missing, or gone, and processes that die at any read.
+#[test]
+fn random_sites_are_held_as_a_naive_reader_has_them() {
+    for seed in 1..=80_u64 {
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut world = world_of_a_site(if seed % 20 == 0 { Kind::Postgres } else { Kind::Sqlite });
+        let mut naive = Naive::default();
+        site(&world, |site| site.seeds = vec!["h0/0".to_owned(), "h1/1".to_owned()]);
+        for round in 0..6 {
+            site(&world, |site| change(&mut dice, site, round));
+            if dice.roll(3) == 0 {
+                world.crash.arm("before read", 1 + dice.roll(8));
+                drop(world.run("docs", FULL));
+                world.reopen();
+            }
+            // Within the hour: what is missing is never believed.
+            world.run("docs", FULL).unwrap();
+            site(&world, |site| naive.run(site));
+            if held(&world) != naive.texts {
+                let pages = site(&world, |site| {
+                    format!("{:#?}\n{:?} {:?}", site.pages, site.visited, site.forgetful)
+                });
+                panic!(
+                    "seed {seed}, round {round}: {pages}\n{:?}\n{:#?}\n{:?}\n{:?}",
+                    world.documents("docs"),
+                    naive.led,
+                    held(&world),
+                    naive.texts
+                );
+            }
+        }
+    }
+}

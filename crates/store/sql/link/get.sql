@@ -1,0 +1,2 @@
+-- What documents lead to.
+SELECT document, targets FROM link WHERE document IN any_of($1)

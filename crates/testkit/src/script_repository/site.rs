@@ -1,0 +1,273 @@
+//! A site in memory that a test scripts: pages that lead to others, and how each of them answers.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use ingather_contract::call::CallContext;
+use ingather_contract::refers::{Asked, Leads, ReadPage, Reference, Refers, VisitAnswer};
+use ingather_contract::repository::{
+    ContainerReport, Group, Item, Listing, Observed, Page as ListedPage, Presence, ReadContent, Repository,
+    RepositoryCapabilities, RepositoryKind,
+};
+use ingather_contract::settings::{NoSettings, schema_of};
+use ingather_model::access::Acl;
+use ingather_model::document::{Links, Record};
+use ingather_model::fault::{Fault, Reason};
+use ingather_model::key::{Stamp, parent_bytes};
+
+use crate::crash::Crash;
+use crate::together::gate::Gate;
+
+/// Follows links of a scripted site: `{"world": name}`.
+pub static SITE: RepositoryKind = RepositoryKind {
+    name: "site",
+    about: "A site in memory that a test scripts.",
+    capabilities: RepositoryCapabilities {
+        list: false,
+        access: true,
+        unique_uris: true,
+        looks: false,
+        bins: true,
+    },
+    source_schema: schema_of::<NoSettings>,
+    open: |source, _| {
+        let world = source["world"].as_str().unwrap_or_default().to_owned();
+        Ok(Arc::new(ScriptSite { site: shared(&world), name: world }))
+    },
+};
+
+/// How a page answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Answer {
+    /// With its text.
+    #[default]
+    Text,
+    /// With no entry, but with its links.
+    NoEntry,
+    /// With its text, and not all of its links.
+    CutOff,
+    /// With this fault.
+    Fault(Fault),
+}
+
+/// A scripted page.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Its text.
+    pub text: String,
+    /// Names of the pages that it leads to.
+    pub links: Vec<String>,
+    /// How it answers.
+    pub answer: Answer,
+    /// Who may see it; none: everybody.
+    pub acl: Option<Acl>,
+}
+
+/// Everything that a scripted site holds; it outlives every engine that reads it.
+#[derive(Debug, Default)]
+pub struct Site {
+    /// Pages by name.
+    pub pages: BTreeMap<String, Page>,
+    /// Where to begin.
+    pub seeds: Vec<String>,
+    /// Naming the seeds fails after so many.
+    pub seeding_fails_after: Option<usize>,
+    /// Its pages never say that they are as before.
+    pub forgetful: bool,
+    /// Names of pages that were asked for, in order.
+    pub visited: Vec<String>,
+    /// Whoever asks for a page of that name waits here.
+    pub gates: BTreeMap<String, Gate>,
+    /// How many of these answers were that the page is as before.
+    pub unchanged: usize,
+    /// Where the world dies.
+    pub crash: Arc<Crash>,
+}
+
+impl Site {
+    /// The page of that name, made when it is not there.
+    pub fn page(&mut self, name: &str) -> &mut Page {
+        self.pages.entry(name.to_owned()).or_default()
+    }
+
+    /// A page with a text and links.
+    pub fn put(&mut self, name: &str, text: &str, links: &[&str]) {
+        let links = links.iter().map(|link| (*link).to_owned()).collect();
+        *self.page(name) = Page { text: text.to_owned(), links, ..Page::default() };
+    }
+}
+
+static SITES: LazyLock<Mutex<BTreeMap<String, Arc<Mutex<Site>>>>> = LazyLock::new(Mutex::default);
+
+/// The site of a world.
+pub fn shared(world: &str) -> Arc<Mutex<Site>> {
+    let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
+    sites.entry(world.to_owned()).or_default().clone()
+}
+
+/// Locks a site.
+pub fn locked(site: &Mutex<Site>) -> MutexGuard<'_, Site> {
+    site.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct ScriptSite {
+    site: Arc<Mutex<Site>>,
+    name: String,
+}
+
+/// Names its seeds, one a page.
+struct Seeds {
+    seeds: std::vec::IntoIter<String>,
+    fails_after: Option<usize>,
+    container: ContainerReport,
+}
+
+impl Listing for Seeds {
+    fn next(&mut self) -> Option<Result<ListedPage, Fault>> {
+        match &mut self.fails_after {
+            Some(0) => return Some(Err(Fault::passing("away", "the list of seeds broke off"))),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        let seed = self.seeds.next()?;
+        let (parent, name) = seed.split_at(parent_bytes(&seed));
+        let item = Item { name: name.to_owned(), content: Stamp::NONE, access: Stamp::NONE, identity: 0 };
+        let container = Some(self.container.name.clone());
+        let group = Group { parent: parent.to_owned(), container, items: vec![item] };
+        Some(Ok(ListedPage {
+            containers: vec![self.container.clone()],
+            groups: vec![group],
+            ..ListedPage::default()
+        }))
+    }
+}
+
+impl ScriptSite {
+    fn observed(&self, key: &str, page: &Page) -> Observed {
+        Observed {
+            content: Stamp::of(page.text.as_bytes()),
+            access: Stamp::of(b"access"),
+            identity: 0,
+            acl: page.acl.clone().unwrap_or_else(Acl::open),
+            record: Record {
+                uri: self.uri(key),
+                path: key.to_owned(),
+                body: Some(page.text.clone()),
+                ..Record::default()
+            },
+        }
+    }
+
+    fn memo(page: &Page) -> Vec<u8> {
+        format!("{}\n{}\n{:?}", page.text, page.links.join("\n"), page.answer).into_bytes()
+    }
+
+    /// A page is asked for: the world may die meanwhile, and nobody holds the site then.
+    fn ask(&self, key: &str) -> Result<Page, Fault> {
+        let crash = locked(&self.site).crash.clone();
+        let is_dead = crash.reach("before read");
+        let mut site = locked(&self.site);
+        if !is_dead {
+            site.visited.push(key.to_owned());
+        }
+        if is_dead {
+            return Err(Fault::passing("dead", "the process is dead"));
+        }
+        let gate = site.gates.get(key).cloned();
+        drop(site);
+        gate.iter().for_each(Gate::pass);
+        let page = locked(&self.site).pages.get(key).cloned().ok_or_else(Fault::missing)?;
+        match &page.answer {
+            Answer::Fault(fault) => Err(fault.clone()),
+            _ => Ok(page),
+        }
+    }
+}
+
+impl Refers for ScriptSite {
+    fn visit(
+        &self,
+        _call: &CallContext,
+        asked: &Asked<'_>,
+        read: &mut ReadPage<'_>,
+    ) -> Result<VisitAnswer, Fault> {
+        let page = self.ask(asked.key)?;
+        let memo = ScriptSite::memo(&page);
+        let acl = page.acl.clone().unwrap_or_else(Acl::open);
+        {
+            let mut site = locked(&self.site);
+            if asked.memo == Some(memo.as_slice()) && !site.forgetful {
+                site.unchanged += 1;
+                return Ok(VisitAnswer::Unchanged { acl });
+            }
+        }
+        let reference = |name: &String| Reference {
+            key: name.clone(),
+            parent_bytes: parent_bytes(name),
+            ..Reference::default()
+        };
+        let incomplete = page.answer == Answer::CutOff;
+        let kept = if incomplete { page.links.len() / 2 } else { page.links.len() };
+        let references = page.links.iter().take(kept).map(reference).collect();
+        let leads = Leads { references, incomplete, memo: Some(memo).filter(|_| !incomplete) };
+        if page.answer == Answer::NoEntry {
+            return Ok(VisitAnswer::NoEntry(Reason::new("no_entry", "the site wants no entry of it"), leads));
+        }
+        let mut observed = self.observed(asked.key, &page);
+        let _: Links = read(&mut observed.record, &acl, &mut page.text.as_bytes())?;
+        Ok(VisitAnswer::Read(Box::new(observed), leads))
+    }
+}
+
+impl Repository for ScriptSite {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
+        Ok("it is there".to_owned())
+    }
+
+    fn list(&self, _call: &CallContext) -> Result<Box<dyn Listing>, Fault> {
+        let site = locked(&self.site);
+        let container = ContainerReport {
+            name: format!("/{}/", self.name),
+            parent: None,
+            identity: "site".to_owned(),
+            acl: Acl::open(),
+            folder: Some(String::new()),
+            stamp: Stamp::NONE,
+        };
+        let (seeds, fails_after) = (site.seeds.clone().into_iter(), site.seeding_fails_after);
+        Ok(Box::new(Seeds { seeds, fails_after, container }))
+    }
+
+    fn look(&self, _call: &CallContext, key: &str) -> Result<Observed, Fault> {
+        let page = self.ask(key)?;
+        Ok(self.observed(key, &page))
+    }
+
+    fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
+        let asked = Asked { key, memo: None };
+        match self.visit(call, &asked, &mut |record, acl, content| {
+            read(record, acl, content).map(|()| Links::default())
+        })? {
+            VisitAnswer::Read(observed, _) => Ok(*observed),
+            VisitAnswer::NoEntry(reason, _) => Err(Fault::Refused(reason)),
+            VisitAnswer::Unchanged { .. } => Err(Fault::broken("connector", "nothing was compared")),
+        }
+    }
+
+    fn probe(&self, _call: &CallContext, _key: &str) -> Presence {
+        Presence::Unknown
+    }
+
+    /// Its first folder.
+    fn bins(&self, key: &str) -> Vec<String> {
+        key.split_once('/').map(|(host, _)| vec![host.to_owned()]).unwrap_or_default()
+    }
+
+    fn uri(&self, key: &str) -> String {
+        format!("mem://{}/{key}", self.name)
+    }
+
+    fn refers(&self) -> Option<&dyn Refers> {
+        Some(self)
+    }
+}
