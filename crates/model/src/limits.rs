@@ -613,3 +613,55 @@ pub const HTTP_PIECE_BYTES_MAX: usize = 32 << 20;
 pub const HTTP_CLIENT_PAGE: u32 = 1_000;
 /// Longest wait of a client for the beginning of an answer, milliseconds: some compare a whole inventory first.
 pub const HTTP_ANSWER_MS_MAX: u64 = 30 * 60_000;
+/// Bytes of the address of a page: what sitemaps may name (2,048), and about what browsers and servers take.
+pub const WEB_URL_BYTES_MAX: usize = 2_048;
+/// Rounds of bringing an address into its one spelling; each but the last takes something away, and what goes on longer is made up.
+pub const WEB_URL_ROUNDS_MAX: usize = 16;
+/// Names in a list of a web job's settings, such as query parameters to drop.
+pub const WEB_NAMES_MAX: usize = 256;
+/// Patterns of one kind in the settings of a web job, start addresses among them.
+pub const WEB_PATTERNS_MAX: usize = 1_024;
+/// Bytes of one such pattern.
+pub const WEB_PATTERN_BYTES_MAX: usize = 4_096;
+/// Memory of the patterns of one kind once they were read, bytes.
+pub const WEB_PATTERN_MEMORY_MAX: usize = 16 << 20;
+/// Folders that an address may be deep, unless a job says otherwise: people build up to ten or so, traps go on.
+pub const WEB_PATH_DEPTH: usize = 32;
+/// Bytes of the path of an address, unless a job says otherwise.
+pub const WEB_PATH_BYTES: usize = 1_024;
+/// How often the same run of folders may follow itself in a path, unless a job says otherwise: `/a/b/a/b` happens, three are a loop.
+pub const WEB_PATH_REPEATS: usize = 2;
+/// Query parameters of an address, unless a job says otherwise.
+pub const WEB_PARAMETERS: usize = 16;
+/// Addresses that are alike but for their digits, unless a job says otherwise: a calendar without end has more, few archives have.
+pub const WEB_ALIKE: usize = 50_000;
+/// Addresses with digits that a job keeps count of, 9 bytes each; beyond, no new one is taken.
+pub const WEB_ALIKE_KEPT_MAX: usize = 1 << 20;
+/// Bytes of a robots.txt that are read (RFC 9309, 2.5: at least 500 KiB).
+pub const ROBOTS_BYTES_MAX: usize = 500 << 10;
+/// Redirects that are followed to a robots.txt (RFC 9309, 2.3.1.2: at least five).
+pub const ROBOTS_REDIRECTS_MAX: usize = 5;
+/// How long a robots.txt is gone by, milliseconds (RFC 9309, 2.4: not more than 24 hours).
+pub const ROBOTS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+/// When one that could not be had is asked for again, milliseconds.
+pub const ROBOTS_RETRY_MS: i64 = 5 * 60 * 1_000;
+/// Hosts whose robots.txt are kept; the one that was asked for longest ago makes room.
+pub const ROBOTS_HOSTS_MAX: usize = 4_096;
+/// Bytes of all robots.txt that are kept: those of thousands of hosts as they are, or a hundred of the largest.
+pub const ROBOTS_KEPT_BYTES_MAX: usize = 64 << 20;
+/// Longest pause between two requests that a robots.txt can ask for, milliseconds; a longer one would be a way to say no.
+pub const ROBOTS_DELAY_MS_MAX: i64 = 60 * 60 * 1_000;
+/// Sitemaps that a robots.txt can name.
+pub const ROBOTS_SITEMAPS_MAX: usize = 1_000;
+/// Entries of one sitemap (sitemaps.org: 50,000).
+pub const SITEMAP_ENTRIES_MAX: usize = 50_000;
+/// Bytes of one sitemap once unpacked (sitemaps.org: 50 MiB).
+pub const SITEMAP_BYTES_MAX: u64 = 50 << 20;
+/// Elements inside one another in a sitemap: the format needs three, extensions a few more.
+pub const SITEMAP_DEPTH_MAX: usize = 16;
+/// Bytes of one piece of a sitemap, such as an element or a comment, which is held in memory.
+pub const SITEMAP_PIECE_BYTES_MAX: usize = 64 << 10;
+/// Bytes of what a visit of a page leaves for the next one.
+pub const WEB_MEMO_BYTES_MAX: usize = 1 << 10;
+/// Bytes of an `ETag` or `Last-Modified` that is remembered: two of them fit into what is left, and honest ones have a tenth.
+pub const WEB_VALIDATOR_BYTES_MAX: usize = 400;

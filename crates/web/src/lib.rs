@@ -1,2 +1,9 @@
 //! Sources that are read over HTTP and found by following links: web sites, feeds.
 #![warn(missing_docs)]
+
+pub mod directives;
+pub mod memo;
+pub mod robots;
+pub mod scope;
+pub mod sitemap;
+pub mod urls;

@@ -1,0 +1,141 @@
+//! What a visit of a page leaves for the next one: enough to ask for it only if it has changed, and to see whether it did.
+
+use ingather_model::limits::{WEB_MEMO_BYTES_MAX, WEB_VALIDATOR_BYTES_MAX};
+
+/// What is remembered of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memo {
+    /// Its `ETag`, as the server wrote it.
+    pub etag: Option<String>,
+    /// Its `Last-Modified`, as the server wrote it.
+    pub last_modified: Option<String>,
+    /// Digest of its content, for servers that know neither.
+    pub digest: Option<[u8; 32]>,
+    /// Status of its last answer.
+    pub status: u16,
+}
+
+/// First byte of a memo; another one is of another version, and says nothing.
+const VERSION: u8 = 1;
+
+impl Memo {
+    /// In bytes, as the next visit gets it. A validator that is too long is left out: the page is then asked for without a condition.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        bytes.extend_from_slice(&self.status.to_le_bytes());
+        let digest = self.digest.as_ref().map_or(&[][..], |digest| digest.as_slice());
+        for part in [digest, validator(&self.etag), validator(&self.last_modified)] {
+            let length = u16::try_from(part.len()).expect("a part is shorter than the whole may be");
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.extend_from_slice(part);
+        }
+        debug_assert!(bytes.len() <= WEB_MEMO_BYTES_MAX);
+        bytes
+    }
+
+    /// From bytes; none when they are of another version, damaged, or nothing at all.
+    pub fn decode(bytes: &[u8]) -> Option<Memo> {
+        let rest = bytes.strip_prefix(&[VERSION])?;
+        let (status, mut rest) = rest.split_first_chunk::<2>()?;
+        let mut part = || {
+            let (length, behind) = rest.split_first_chunk::<2>()?;
+            let (part, behind) = behind.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+            rest = behind;
+            Some(part)
+        };
+        let (digest, etag, last_modified) = (part()?, part()?, part()?);
+        let digest = match digest.len() {
+            0 => None,
+            _ => Some(<[u8; 32]>::try_from(digest).ok()?),
+        };
+        if !rest.is_empty() {
+            return None;
+        }
+        Some(Memo {
+            etag: text(etag)?,
+            last_modified: text(last_modified)?,
+            digest,
+            status: u16::from_le_bytes(*status),
+        })
+    }
+}
+
+fn validator(value: &Option<String>) -> &[u8] {
+    let fits = value.as_deref().filter(|value| value.len() <= WEB_VALIDATOR_BYTES_MAX && can_be_sent(value));
+    fits.unwrap_or_default().as_bytes()
+}
+
+/// Whether it may stand in a header of a request.
+fn can_be_sent(value: &str) -> bool {
+    value.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// A validator; the outer none when it is none that was ever written.
+fn text(bytes: &[u8]) -> Option<Option<String>> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| can_be_sent(text))?;
+    Some((!text.is_empty()).then(|| text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_longest_memo_keeps_to_its_bound() {
+        let longest = "a".repeat(WEB_VALIDATOR_BYTES_MAX);
+        let memo = Memo {
+            etag: Some(longest.clone()),
+            last_modified: Some(longest.clone()),
+            digest: Some([7; 32]),
+            status: 200,
+        };
+        assert!(memo.encode().len() <= WEB_MEMO_BYTES_MAX);
+        assert_eq!(Memo::decode(&memo.encode()), Some(memo.clone()));
+        let longer = Memo { etag: Some(longest + "a"), ..memo.clone() };
+        assert_eq!(Memo::decode(&longer.encode()), Some(Memo { etag: None, ..memo }));
+    }
+
+    #[test]
+    fn what_cannot_stand_in_a_header_is_not_remembered() {
+        for etag in ["\"a\"\r\nX: y", "\"\u{e9}\"", "\0"] {
+            let memo = Memo { etag: Some(etag.into()), ..Memo::default() };
+            assert_eq!(Memo::decode(&memo.encode()).unwrap().etag, None, "{etag:?}");
+        }
+    }
+
+    #[test]
+    fn a_memo_that_is_damaged_says_nothing() {
+        let memo =
+            Memo { etag: Some("\"a\"".into()), last_modified: None, digest: Some([7; 32]), status: 200 };
+        let whole = memo.encode();
+        for length in 0..whole.len() {
+            assert_eq!(Memo::decode(&whole[..length]), None, "{length}");
+        }
+        assert_eq!(Memo::decode(&[whole.as_slice(), b"x"].concat()), None);
+        let mut other = whole.clone();
+        other[0] = VERSION + 1;
+        assert_eq!(Memo::decode(&other), None);
+        let mut injected = whole;
+        let quote = injected.iter().position(|byte| *byte == b'"').unwrap();
+        injected[quote] = b'\n';
+        assert_eq!(Memo::decode(&injected), None);
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_are_a_memo_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let bytes = [&[VERSION][..], &bytes].concat();
+            if let Some(memo) = Memo::decode(&bytes) {
+                prop_assert_eq!(memo.encode(), bytes);
+            }
+        }
+
+        #[test]
+        fn a_memo_comes_back_as_it_was(etag in proptest::option::of("[ -~]{1,40}"), status: u16, digest: Option<[u8; 32]>) {
+            let memo = Memo { etag, last_modified: Some("Fri, 25 Jun 2010 15:00:00 GMT".into()), digest, status };
+            prop_assert_eq!(Memo::decode(&memo.encode()), Some(memo));
+        }
+    }
+}
