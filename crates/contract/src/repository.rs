@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ingather_model::access::Acl;
 use ingather_model::document::Record;
+use ingather_model::fairness::pace::Pace;
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::key::{Stamp, parent_bytes};
 use ingather_model::scope::{BlindSpot, Scope};
@@ -124,6 +125,13 @@ pub trait Repository: Send + Sync {
     fn bins(&self, key: &str) -> Vec<String> {
         let _ = key;
         Vec::new()
+    }
+
+    /// How often documents of a bin may be fetched, as its owner wants it; none where nobody says. Asked before each fetch, for the first of
+    /// the bins of a document alone, and answered at once: it may change while a run goes on.
+    fn pace(&self, bin: &str) -> Option<Pace> {
+        let _ = bin;
+        None
     }
 
     /// Its address: the URI of its entry in outputs.

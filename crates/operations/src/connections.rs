@@ -13,18 +13,60 @@ use serde_json::json;
 
 use crate::problem::{Problem, Result};
 
-/// Kind and name of the repository connection for folders and files of this machine.
-pub(crate) const FILES: (&str, &str) = ("filesystem", "files");
+/// Sources of one kind: who reads them, and the repository connection that their jobs share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sources {
+    /// Name of the connector.
+    pub(crate) connector: &'static str,
+    /// Name of the connection.
+    pub(crate) connection: &'static str,
+    /// What roots of such sources begin with.
+    roots: &'static [&'static str],
+}
 
-/// The connection for folders and files of this machine, made when it is needed first.
-pub(crate) fn files(store: &Store, now: i64) -> Result<Connection> {
-    let found = store.reader().read(|sql| connections::find(sql, Role::Repository, FILES.1))?;
-    Ok(match found {
-        Some(connection) => connection,
-        None => store.write(Durability::Synced, |sql| {
-            connections::add(sql, Role::Repository, FILES.0, FILES.1, &json!({}), now)
-        })?,
-    })
+/// Folders and files of this machine.
+pub(crate) const FILES: Sources = Sources { connector: "filesystem", connection: "files", roots: &["/"] };
+/// Web sites.
+const WEB: Sources = Sources { connector: "web", connection: "web", roots: &["https://", "http://"] };
+/// Feeds.
+const FEEDS: Sources =
+    Sources { connector: "feed", connection: "feeds", roots: &["feed+https://", "feed+http://"] };
+
+/// All kinds of sources; files are what is neither of the others.
+const ALL: &[Sources] = &[WEB, FEEDS, FILES];
+
+impl Sources {
+    /// Those that a root is one of.
+    pub(crate) fn of_root(root: &str) -> Sources {
+        let found = ALL.iter().find(|sources| sources.roots.iter().any(|begin| root.starts_with(begin)));
+        found.copied().unwrap_or(FILES)
+    }
+
+    /// Those of a connection that is made by itself.
+    pub(crate) fn of_connection(name: &str) -> Option<Sources> {
+        ALL.iter().find(|sources| sources.connection == name).copied()
+    }
+
+    /// Names of all connections that are made by themselves.
+    pub(crate) fn connections() -> String {
+        ALL.iter().map(|sources| format!("`{}`", sources.connection)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether they are named by paths of this machine.
+    pub(crate) fn are_files(self) -> bool {
+        self == FILES
+    }
+
+    /// Their connection, made when it is needed first.
+    pub(crate) fn connected(self, store: &Store, now: i64) -> Result<Connection> {
+        let found = store.reader().read(|sql| connections::find(sql, Role::Repository, self.connection))?;
+        Ok(match found {
+            Some(connection) => connection,
+            None => store.write(Durability::Synced, |sql| {
+                connections::add(sql, Role::Repository, self.connector, self.connection, &json!({}), now)
+            })?,
+        })
+    }
 }
 
 /// Refuses a source inside the data directory: what is written there would be found there.

@@ -298,6 +298,33 @@ impl Places<'_> {
     }
 }
 
+impl Places<'_> {
+    /// Refuses an address of the web that is below none of these.
+    ///
+    /// # Errors
+    /// `OutsideRoots`.
+    pub(crate) fn refuse_address(self, address: &str) -> Result<()> {
+        let Places::Below(roots) = self else { return Ok(()) };
+        let is_below = |root: &PathBuf| {
+            let root = root.to_string_lossy();
+            let below = address.strip_prefix(root.as_ref());
+            root.contains("://")
+                && below
+                    .is_some_and(|below| root.ends_with('/') || below.is_empty() || below.starts_with('/'))
+        };
+        match roots.iter().any(is_below) {
+            true => Ok(()),
+            false => Err(Problem::new(
+                Code::OutsideRoots,
+                format!(
+                    "{address} is below no address that this service opens to API keys; start it with `ingather serve --root {address}`, or ask \
+                     over its socket as the owner of the data directory"
+                ),
+            )),
+        }
+    }
+}
+
 impl Caller<'_> {
     /// Whether they have a role.
     pub fn has(&self, role: Role) -> bool {

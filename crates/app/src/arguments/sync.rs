@@ -16,13 +16,14 @@ use super::values;
     ingather sync /srv/share --dry-run         count what would change, and write nothing\n  \
     ingather sync /srv/share --to journal:changes.jsonl --name share-journal\n  \
     ingather sync /srv/share --update --no-exclude --size-max 20MB\n  \
+    ingather sync https://docs.example.org/guide/ --set contact=me@example.org\n  \
     ingather sync --all                        every job once\n\n\
     A flag that is left out changes nothing of a job that is known; a flag that sets\n\
     something is taken back by its --no-…, such as --no-exclude. Changing a job needs --update.\n\n\
     Exit codes: 0 done · 1 documents failed or wait, folders are unreadable, removals are held ·\n\
     2 wrong use · 3 could not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
 pub(crate) struct Sync {
-    /// A folder or one file, or the name of a job
+    /// A folder or one file, the address of a web site or feed (https://…, feed+https://…), or the name of a job
     #[arg(required_unless_present = "all")]
     pub(crate) source: Option<PathBuf>,
     /// Run every job as it is stored, one after the other
@@ -57,7 +58,7 @@ pub(crate) struct Sync {
     it has ended, or was stopped with `job abort`; its schedule at any time.\n\n\
     Exit codes: 0 done · 2 wrong use, or stored with other settings and no --update · 3 could not work")]
 pub(crate) struct DefineJob {
-    /// A folder or one file
+    /// A folder or one file, or the address of a web site or feed
     pub(crate) source: PathBuf,
     #[command(flatten)]
     pub(crate) job: JobSettings,
@@ -112,6 +113,10 @@ pub(crate) struct JobSettings {
     /// Keep what is read out of each document: an output that is filled anew then does not need the source
     #[arg(long, value_name = "extracted|nothing")]
     pub(crate) keep: Option<KeepWord>,
+    /// A setting of the source by its name in docs/generated/connectors, such as delay_ms=500 or contact=me@example.org; a value in JSON, or a
+    /// text; null takes it back. May be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::setting)]
+    pub(crate) set: Vec<(String, serde_json::Value)>,
     /// Which of several jobs that run in one program is read first: from 1, the first, to 10; 5 where nobody says
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=10))]
     pub(crate) priority: Option<u8>,

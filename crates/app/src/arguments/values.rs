@@ -37,6 +37,20 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "it must be a size such as 4096, 500kB, 20MB or 1GiB".to_owned())
 }
 
+/// A setting by its name; its value is JSON, or a text where it is none.
+pub(super) fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !text.contains('=') || name.is_empty() || !name.chars().all(is_name) {
+        return Err("it must be NAME=VALUE, such as delay_ms=500".to_owned());
+    }
+    if name == "root" {
+        return Err("the root is the source itself; name that".to_owned());
+    }
+    let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::String(value.to_owned()));
+    Ok((name.to_owned(), value))
+}
+
 /// A name as the program writes it, or in the raw bytes that a shell completes it to: those are written out.
 pub(crate) fn name(typed: &OsStr) -> Cow<'_, str> {
     match typed.to_str() {
@@ -55,6 +69,11 @@ mod tests {
         assert_eq!(up_to::<9>("-1"), Err("it must be a whole number from 0 to 9".to_owned()));
         assert_eq!(from_one::<9>("0"), Err("it must be a whole number from 1 to 9".to_owned()));
         assert_eq!((size("10kb"), size("1.5MiB"), size("7")), (Ok(10_240), Ok(1_572_864), Ok(7)));
+        let text = |text: &str| serde_json::Value::String(text.to_owned());
+        assert_eq!(setting("contact=me@example.org"), Ok(("contact".to_owned(), text("me@example.org"))));
+        assert_eq!(setting("start=[\"https://a/?b=c\"]").unwrap().1, serde_json::json!(["https://a/?b=c"]));
+        assert_eq!((setting("delay_ms=5").unwrap().1, setting("contact=").unwrap().1), (5.into(), text("")));
+        assert!(["delay", "=1", "A=1", "root=/x", ""].iter().all(|wrong| setting(wrong).is_err()));
         assert!(size("0").is_err() && size("ten").is_err() && size("-1").is_err());
     }
 

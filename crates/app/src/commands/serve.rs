@@ -15,6 +15,7 @@ use ingather_operations::operation::Role;
 use ingather_operations::{Host as _, Service as _};
 use ingather_server::{Front, Listening, Proxies, Stop, Tls};
 
+use super::sync::source;
 use crate::arguments::{Global, Serve};
 use crate::exit::{self, Code, Failure, Result};
 use crate::service::Running;
@@ -102,9 +103,12 @@ fn proxies(serve: &Serve) -> Result<Option<Proxies>> {
     Proxies::new(&serve.proxies, &serve.proxy_header, &secret).map(Some).map_err(Failure::usage)
 }
 
-/// Folders as they are found without links.
+/// Folders as they are found without links, and addresses of the web as they are.
 fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let canonical = |root: &PathBuf| {
+        if root.to_string_lossy().contains("://") {
+            return source::canonical(root);
+        }
         let found = std::fs::canonicalize(root);
         found.map_err(|error| {
             Failure::usage(format!(

@@ -160,6 +160,7 @@ fn source_settings(job: &JobSettings) -> Map<String, Value> {
     let trusts = job.trust_modes == Some(OnOff::On);
     set("trust_modes", job.trust_modes.is_some(), json!(trusts), false);
     set("other_devices", job.one_file_system, json!(false), back.no_one_file_system);
+    settings.extend(job.set.iter().cloned());
     settings
 }
 

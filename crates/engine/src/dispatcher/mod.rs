@@ -204,7 +204,8 @@ impl Dispatcher {
         let call = &self.feed.call;
         let mut state = self.lock();
         loop {
-            let now = call.steady();
+            // Both of one moment: a clock that is moved meanwhile is not moved twice.
+            let (now, time) = (call.steady(), call.now());
             let may_be_taken = |state: &State| !state.paused && state.waiting.stirs(call.steady());
             if state.closed {
                 return None;
@@ -226,7 +227,7 @@ impl Dispatcher {
             state = match wakes_at.filter(|at| *at != NEVER) {
                 None => self.state.wait_while(state, nothing),
                 Some(at) => {
-                    call.clock.awaited(call.now().saturating_add(at - now));
+                    call.clock.awaited(time.saturating_add(at - now));
                     let longest = Duration::from_millis((at - now).clamp(1, limits::SYNC_WAIT_MS_MAX) as u64);
                     self.state.wait_at_most(state, longest, nothing).0
                 }

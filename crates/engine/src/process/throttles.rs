@@ -10,7 +10,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ingather_contract::call::CallContext;
+use ingather_contract::repository::Repository;
 use ingather_model::fairness::NEVER;
+use ingather_model::fairness::pace::PaceLane;
 use ingather_model::fairness::throttle::{Allowance, Lane, Rule, Wait};
 use ingather_model::ids::ConnectionId;
 use ingather_model::limits;
@@ -109,6 +111,8 @@ pub(crate) struct Throttles {
 #[derive(Default)]
 struct State {
     connections: BTreeMap<ConnectionId, Connection>,
+    /// When the first run of the process began.
+    began: Option<i64>,
     /// Visitors that read what is paced by bytes.
     paced: usize,
     /// Whoever waits until there are fewer of these, and for which bin.
@@ -124,6 +128,8 @@ struct Connection {
     began: i64,
     whole: Option<Lane>,
     lanes: BTreeMap<Bin, Lane>,
+    /// What is under way of bins whose source says how they are to be fetched.
+    paces: BTreeMap<Bin, PaceLane>,
     waiting: Vec<Weak<dyn Waits>>,
 }
 
@@ -134,6 +140,8 @@ pub(crate) struct Gate {
     pub(crate) connection: ConnectionId,
     /// Visitors of the process.
     threads: usize,
+    /// Says how its bins are to be fetched, where it does.
+    source: Option<Arc<dyn Repository>>,
     /// Until when something of the run waits for bytes, milliseconds since 1970 UTC; 0: nothing does.
     pub(crate) paced_until: Arc<AtomicI64>,
 }
@@ -153,6 +161,8 @@ pub(crate) struct Admission {
     gate: Gate,
     call: CallContext,
     bins: Vec<Bin>,
+    /// The bin that has a pace.
+    pace: Option<Bin>,
     paced: bool,
     used: AtomicBool,
 }
@@ -167,6 +177,7 @@ impl Throttles {
     /// The rules of a connection from now on. What was allowed before them counts as used.
     pub(crate) fn set(&self, connection: ConnectionId, rules: Rules, now: i64) {
         let mut state = self.state.lock();
+        state.began.get_or_insert(now);
         let is_known = state.connections.get(&connection).is_some_and(|known| known.rules == rules);
         if is_known || (rules.is_empty() && !state.connections.contains_key(&connection)) {
             return;
@@ -205,12 +216,17 @@ impl Throttles {
 impl Gate {
     /// That of a run over a connection, in a process of so many visitors.
     pub(crate) fn new(throttles: Arc<Throttles>, connection: ConnectionId, threads: usize) -> Gate {
-        Gate { throttles, connection, threads: threads.max(1), paced_until: Arc::default() }
+        Gate { throttles, connection, threads: threads.max(1), source: None, paced_until: Arc::default() }
+    }
+
+    /// Of a source that says how its bins are to be fetched.
+    pub(crate) fn of(self, source: Option<Arc<dyn Repository>>) -> Gate {
+        Gate { source, ..self }
     }
 
     /// Whether anything may be limited.
     pub(crate) fn is_on(&self) -> bool {
-        self.throttles.any.load(Ordering::Relaxed)
+        self.source.is_some() || self.throttles.any.load(Ordering::Relaxed)
     }
 
     /// Whoever asks hears from now on when places are free.
@@ -228,17 +244,27 @@ impl Gate {
             return Admitted::Free;
         }
         let now = call.steady();
+        // Asked before anything is locked: it is a connector's code.
+        let asked = bins.first().zip(self.source.as_ref());
+        let pace = asked.and_then(|(bin, source)| Some((bin.clone(), source.pace(bin)?)));
         let mut state = self.throttles.state.lock();
         let state = &mut *state;
-        let Some(known) = state.connections.get_mut(&self.connection).filter(|known| !known.rules.is_empty())
-        else {
+        let began = state.began.unwrap_or(now);
+        let known = state.connections.entry(self.connection).or_default();
+        if known.rules.is_empty() && pace.is_none() {
             return Admitted::Free;
-        };
+        }
+        if let Some((bin, pace)) = &pace
+            && let Some(until) = known.pace(bin, began, now).waits(*pace, now)
+        {
+            return Admitted::No { bin: Some(bin.clone()), until };
+        }
+        let pace = pace.map(|(bin, _)| bin);
         let limited = match known.open(bins, now) {
             Ok(limited) => limited,
             Err(bin) => return Admitted::No { bin: Some(bin), until: now + limits::DRAIN_LOOK_MS as i64 },
         };
-        if known.whole.is_none() && limited.is_empty() {
+        if known.whole.is_none() && limited.is_empty() && pace.is_none() {
             return Admitted::Free;
         }
         let mut refused: Option<(i64, Option<Bin>)> = None;
@@ -263,10 +289,12 @@ impl Gate {
         }
         state.paced += usize::from(paced);
         known.each(&limited, |lane| lane.begin(now));
+        pace.iter().for_each(|bin| known.pace(bin, began, now).begin(now));
         Admitted::Yes(Arc::new(Admission {
             gate: self.clone(),
             call: call.clone(),
             bins: limited,
+            pace,
             paced,
             used: AtomicBool::new(false),
         }))
@@ -274,6 +302,14 @@ impl Gate {
 }
 
 impl Connection {
+    /// What is under way of a bin that has a pace. Where there are very many, those that are over are forgotten.
+    fn pace(&mut self, bin: &Bin, began: i64, now: i64) -> &mut PaceLane {
+        if self.paces.len() >= limits::THROTTLE_BINS_MAX && !self.paces.contains_key(bin) {
+            self.paces.retain(|_, lane| !lane.is_idle(now));
+        }
+        self.paces.entry(bin.clone()).or_insert_with(|| PaceLane::new(began))
+    }
+
     /// Makes lanes for what is limited of these bins; the bins that are, or the one for which there is no room.
     fn open(&mut self, bins: &[Bin], now: i64) -> Result<Vec<Bin>, Bin> {
         if self.whole.is_none() {
@@ -385,8 +421,12 @@ impl Drop for Admission {
         }
         if let Some(known) = state.connections.get_mut(&self.gate.connection) {
             known.each(&self.bins, |lane| lane.end(used, now));
+            if let Some(lane) = self.pace.as_ref().and_then(|bin| known.paces.get_mut(bin)) {
+                lane.end();
+            }
             known.waiting.retain(|run| run.strong_count() > 0);
-            freed.extend(known.waiting.iter().map(|run| (run.clone(), self.bins.clone())));
+            let bins: Vec<Bin> = self.bins.iter().chain(&self.pace).cloned().collect();
+            freed.extend(known.waiting.iter().map(|run| (run.clone(), bins.clone())));
         }
         drop(state);
         for (run, bins) in freed {

@@ -30,7 +30,8 @@ impl Engine {
         let feed = Feed {
             bins: capabilities.bins.then(|| author.repository.clone()),
             job: author.job_name.as_ref().into(),
-            gate: Gate::new(throttles, job.repository, self.host.threads),
+            gate: Gate::new(throttles, job.repository, self.host.threads)
+                .of(author.repository.refers().map(|_| author.repository.clone())),
             call,
         };
         Ok(Dispatcher::new(self.process.visitors.clone(), job.definition.priority, feed))

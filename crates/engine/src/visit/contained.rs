@@ -16,6 +16,7 @@ use ingather_contract::repository::{
     Watch, Watching,
 };
 use ingather_model::access::Acl;
+use ingather_model::fairness::pace::Pace;
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::key::Stamp;
 
@@ -91,6 +92,10 @@ impl Repository for Contained {
 
     fn bins(&self, key: &str) -> Vec<String> {
         run(|| self.0.bins(key)).unwrap_or_default()
+    }
+
+    fn pace(&self, bin: &str) -> Option<Pace> {
+        run(|| self.0.pace(bin)).unwrap_or_default()
     }
 
     fn uri(&self, key: &str) -> String {

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ingather_contract::call::Clock as _;
+use ingather_model::fairness::pace::Pace;
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
@@ -299,6 +301,44 @@ fn a_run_under_other_settings_or_after_a_whole_week_does_not_go_on_with_another_
     world.clock.pass(limits::REACH_GOES_ON_MS + 1);
     world.run("docs", FULL).unwrap();
     assert_eq!(visited(&world).len(), 60);
+}
+
+const PACE: Pace = Pace { at_once: 1, every_ms: 1_000 };
+
+/// Twenty hosts with five pages each, of which each bears one fetch in a second.
+#[test]
+fn each_host_is_asked_at_its_own_pace_and_holds_up_no_other() {
+    let world = world_of_a_site(Kind::Sqlite);
+    site(&world, |site| {
+        site.pace = Some(PACE);
+        for host in 0..20 {
+            let name = |n| format!("h{host}/{n}");
+            site.seeds.push(name(0));
+            for n in 0..5 {
+                let links = if n == 0 { (1..5).map(name).collect() } else { Vec::new() };
+                site.pages.insert(name(n), Page { text: name(n), links, ..Page::default() });
+            }
+        }
+    });
+    let began = world.clock.now();
+    assert_eq!(run(&world).added, 100);
+    let mut at: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    site(&world, |site| {
+        for (name, time) in site.visited.iter().zip(&site.visited_at) {
+            at.entry(name.split_once('/').unwrap().0.to_owned()).or_default().push(time - began);
+        }
+    });
+    // Between its turn and its question a page may see the clock go on, which nobody waits for.
+    let about = PACE.every_ms / 2;
+    for (host, times) in &at {
+        let early = |n: usize| times[n] < (n as i64 + 1) * PACE.every_ms;
+        assert!(
+            !(0..5).any(early),
+            "{host}, also of the time before the process nobody knows anything: {times:?}"
+        );
+    }
+    let took = world.clock.now() - began;
+    assert!(took < 5 * PACE.every_ms + about, "all hosts together are as fast as one: {took}");
 }
 
 /// Numbers that look drawn.

@@ -6,6 +6,7 @@
 //! memory. A bin over its rate is parked until its time and stands in nobody's way; a document waits while one of its bins is
 //! parked. Time is passed in: milliseconds, from any fixed point.
 
+pub mod pace;
 pub mod throttle;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::connections::FILES;
+use crate::connections::{FILES, Sources};
 use crate::jobs::definition::asked::{notifies, plain, retire};
 use crate::jobs::definition::wanted::Wanted;
 use crate::jobs::sync::ContentByWord;
@@ -87,7 +87,7 @@ pub struct DeclaredRoute {
 }
 
 fn files() -> String {
-    FILES.1.to_owned()
+    FILES.connection.to_owned()
 }
 
 impl DeclaredJob {
@@ -133,17 +133,28 @@ impl DeclaredJob {
     pub(super) fn wanted(self, registry: &Registry, stored: Option<Job>) -> Result<Wanted> {
         let name = self.name.clone();
         let wrong = |code, why: String| Problem::new(code, format!("job {name}: {why}"));
-        if self.repository != FILES.1 {
-            let sentence =
-                format!("there is no repository connection `{}`; this version has `files`", self.repository);
+        let Some(sources) = Sources::of_connection(&self.repository) else {
+            let sentence = format!(
+                "there is no repository connection `{}`; this version has {}",
+                self.repository,
+                Sources::connections()
+            );
             return Err(wrong(Code::Definition, sentence));
-        }
+        };
         let Some(root) = self.source.get("root").and_then(Value::as_str).map(str::to_owned) else {
             return Err(wrong(
                 Code::Settings,
-                "its source has no `root`; name a folder or a file".to_owned(),
+                "its source has no `root`; name a folder, a file, or the address of a site".to_owned(),
             ));
         };
+        if Sources::of_root(&root) != sources {
+            let sentence = format!(
+                "{root} is read by the connection `{}`, and not by `{}`",
+                Sources::of_root(&root).connection,
+                self.repository
+            );
+            return Err(wrong(Code::Settings, sentence));
+        }
         if let Some(stored) = stored.as_ref().filter(|stored| stored.root != root) {
             let sentence = format!(
                 "it is stored for {}, not for {root}; where its source is there now, `ingather job move {name} {root}` comes first, else take \
@@ -198,7 +209,8 @@ impl DeclaredJob {
         before: Option<&Definition>,
     ) -> std::result::Result<Value, String> {
         let given = Value::Object(self.source.clone());
-        let Some(kind) = registry.repository(FILES.0) else { return Ok(given) };
+        let connector = Sources::of_connection(&self.repository).unwrap_or(FILES).connector;
+        let Some(kind) = registry.repository(connector) else { return Ok(given) };
         secrets::restored(&(kind.source_schema)(), given, before.map(|before| &before.source))
             .map_err(|place| unknown_secret(&format!("source.{place}")))
     }

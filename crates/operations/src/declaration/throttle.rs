@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::apply::ConnectionChange;
 use super::{Declaration, DeclaredConnection};
-use crate::connections::FILES;
+use crate::connections::Sources;
 use crate::context::Context;
 use crate::problem::{Code, Problem, Result};
 use crate::secrets;
@@ -97,7 +97,7 @@ pub(super) fn throttles(
             return Some(DeclaredConnection { kind: one.kind.clone(), settings, group });
         }
         let (kind, settings) = match role {
-            ConnectionRole::Repository => (name == FILES.1).then(|| (FILES.0, json!({})))?,
+            ConnectionRole::Repository => (Sources::of_connection(name)?.connector, json!({})),
             ConnectionRole::Output => ingather_engine::outputs::builtin(&context.registry, name).ok()?,
         };
         Some(DeclaredConnection { kind: kind.to_owned(), settings, group: None })

@@ -12,6 +12,7 @@ use ingather_contract::repository::{
 use ingather_contract::settings::{NoSettings, schema_of};
 use ingather_model::access::Acl;
 use ingather_model::document::{Links, Record};
+use ingather_model::fairness::pace::Pace;
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::key::{Stamp, parent_bytes};
 
@@ -78,6 +79,10 @@ pub struct Site {
     pub visited: Vec<String>,
     /// Whoever asks for a page of that name waits here.
     pub gates: BTreeMap<String, Gate>,
+    /// The time of each of these.
+    pub visited_at: Vec<i64>,
+    /// How fast each of its first folders may be fetched.
+    pub pace: Option<Pace>,
     /// How many of these answers were that the page is as before.
     pub unchanged: usize,
     /// Where the world dies.
@@ -163,12 +168,13 @@ impl ScriptSite {
     }
 
     /// A page is asked for: the world may die meanwhile, and nobody holds the site then.
-    fn ask(&self, key: &str) -> Result<Page, Fault> {
+    fn ask(&self, key: &str, now: i64) -> Result<Page, Fault> {
         let crash = locked(&self.site).crash.clone();
         let is_dead = crash.reach("before read");
         let mut site = locked(&self.site);
         if !is_dead {
             site.visited.push(key.to_owned());
+            site.visited_at.push(now);
         }
         if is_dead {
             return Err(Fault::passing("dead", "the process is dead"));
@@ -187,11 +193,11 @@ impl ScriptSite {
 impl Refers for ScriptSite {
     fn visit(
         &self,
-        _call: &CallContext,
+        call: &CallContext,
         asked: &Asked<'_>,
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
-        let page = self.ask(asked.key)?;
+        let page = self.ask(asked.key, call.now())?;
         let memo = ScriptSite::memo(&page);
         let acl = page.acl.clone().unwrap_or_else(Acl::open);
         {
@@ -238,8 +244,8 @@ impl Repository for ScriptSite {
         Ok(Box::new(Seeds { seeds, fails_after, container }))
     }
 
-    fn look(&self, _call: &CallContext, key: &str) -> Result<Observed, Fault> {
-        let page = self.ask(key)?;
+    fn look(&self, call: &CallContext, key: &str) -> Result<Observed, Fault> {
+        let page = self.ask(key, call.now())?;
         Ok(self.observed(key, &page))
     }
 
@@ -261,6 +267,10 @@ impl Repository for ScriptSite {
     /// Its first folder.
     fn bins(&self, key: &str) -> Vec<String> {
         key.split_once('/').map(|(host, _)| vec![host.to_owned()]).unwrap_or_default()
+    }
+
+    fn pace(&self, _bin: &str) -> Option<Pace> {
+        locked(&self.site).pace
     }
 
     fn uri(&self, key: &str) -> String {

@@ -1,14 +1,19 @@
-//! The folder or file that a `sync` names: its own path.
+//! What a `sync` names: the own path of a folder or file, or the one spelling of an address.
 
 use std::path::{Path, PathBuf};
 
+use ingather_web::urls::UrlRules;
+
 use crate::exit::{Failure, Result};
 
-/// The source's own path: links in it are resolved, so that one folder has one name.
+/// Beginnings of addresses that sources are read from.
+const ADDRESSES: &[&str] = &["http://", "https://", "feed+http://", "feed+https://"];
+
+/// The source's own path: links in it are resolved, so that one folder has one name. An address has one spelling.
 pub(in crate::commands) fn canonical(source: &Path) -> Result<PathBuf> {
     let text = source.to_string_lossy();
     if text.contains("://") {
-        return Err(Failure::usage(format!("{text}: this version reads folders and files; give a path")));
+        return address(&text).map(PathBuf::from);
     }
     match std::fs::canonicalize(source) {
         Ok(path) => Ok(path),
@@ -23,4 +28,18 @@ pub(in crate::commands) fn canonical(source: &Path) -> Result<PathBuf> {
             })
         }
     }
+}
+
+fn address(text: &str) -> Result<String> {
+    if !ADDRESSES.iter().any(|begin| text.starts_with(begin)) {
+        let sentence = format!(
+            "{text}: this version reads folders and files, web sites (https://…, http://…) and feeds (feed+https://…, feed+http://…)"
+        );
+        return Err(Failure::usage(sentence));
+    }
+    let (feed, address) = text.strip_prefix("feed+").map_or(("", text), |address| ("feed+", address));
+    let url = UrlRules::default()
+        .normalise(address)
+        .map_err(|why| Failure::usage(format!("{text}: {}", why.message)))?;
+    Ok(format!("{feed}{url}"))
 }

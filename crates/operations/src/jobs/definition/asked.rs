@@ -12,7 +12,7 @@ use ingather_store::jobs::{self, Job};
 use serde_json::{Value, json};
 
 use super::wanted::{NAME_MAX, Wanted, is_of_name, refuse_of_the_machine};
-use crate::connections::FILES;
+use crate::connections::Sources;
 use crate::context::Places;
 use crate::jobs::sync::SyncSource;
 use crate::jobs::{KeepWord, schedule};
@@ -59,7 +59,8 @@ fn find_stored(reader: &Reader, request: &SyncSource) -> Result<Option<Job>> {
         return Ok(job);
     }
     let found = reader.read(|sql| {
-        let Some(connection) = connections::find(sql, Role::Repository, FILES.1)? else {
+        let Some(connection) = connections::find(sql, Role::Repository, Sources::of_root(root).connection)?
+        else {
             return Ok(Vec::new());
         };
         jobs::by_root(sql, connection.id, root)
@@ -96,7 +97,7 @@ fn new_definition(reader: Option<&Reader>, request: &SyncSource) -> Result<Defin
 pub(crate) fn plain(name: String, root: &str) -> Definition {
     Definition {
         name,
-        repository: FILES.1.to_owned(),
+        repository: Sources::of_root(root).connection.to_owned(),
         source: json!({ "root": root }),
         stages: vec![Stage { transform: "text".to_owned(), settings: json!({}), ..Stage::default() }],
         outputs: vec!["index".to_owned()],

@@ -9,7 +9,7 @@ use ingather_model::job::{ContentBy, Definition, Keep};
 use serde_json::{Value, json};
 
 use super::wanted::Wanted;
-use crate::connections::FILES;
+use crate::connections::Sources;
 use crate::jobs::KeepWord;
 use crate::{in_words, pipeline};
 
@@ -23,7 +23,8 @@ pub(crate) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
     let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
     names.sort_unstable();
     names.dedup();
-    let source = registry.repository(FILES.0).map(|kind| (kind.source_schema)());
+    let source =
+        registry.repository(Sources::of_root(&wanted.root).connector).map(|kind| (kind.source_schema)());
     for name in names {
         let (a, b) = (before.get(name), after.get(name));
         if a != b {

@@ -10,7 +10,7 @@ use ingather_store::jobs::Job;
 use ingather_store::{Reader, Store, Target};
 
 use super::wanted::{Terms, Wanted};
-use crate::connections::{self, FILES};
+use crate::connections::{self, Sources};
 use crate::context::{Context, journals};
 use crate::problem::{Problem, Result};
 
@@ -65,7 +65,7 @@ fn pretended(wanted: &Wanted) -> Job {
         id: JobId(0),
         name: wanted.definition.name.clone(),
         repository: ConnectionId(0),
-        connector: Some(FILES.0.to_owned()),
+        connector: Some(Sources::of_root(&wanted.root).connector.to_owned()),
         root: wanted.root.clone(),
         state: State::Resting,
         run: 0,

@@ -16,9 +16,10 @@ use ingather_model::run_counts::{RunCounts, counted, number};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, Sql, StoreError, deliveries, documents};
+use serde_json::Value;
 
 use super::dry_run;
-use crate::connections::{FILES, files, refuse_inside};
+use crate::connections::{Sources, refuse_inside};
 use crate::context::{Context, Places, Writing, journals};
 use crate::jobs::moving::addresses::{Placed, refuse_borrowed, refuse_clashes};
 use crate::jobs::schedule;
@@ -156,16 +157,13 @@ impl Wanted {
         (terms, all): (Terms, &[Wanted]),
     ) -> Result<()> {
         self.refuse_another_root()?;
-        let root = path_of(&self.root)?;
-        // First: what else is refused tells of what is there.
-        if self.stored.is_none() {
-            places.refuse_elsewhere(&root)?;
+        let is_new = self.stored.is_none();
+        match Sources::of_root(&self.root).are_files() {
+            true => self.refuse_folder(context, places, terms)?,
+            false => self.refuse_address(&context.registry, places)?,
         }
-        refuse_inside(context.host.data(), &root)?;
-        if self.stored.is_none() {
+        if is_new {
             refuse_name(&self.definition.name)?;
-            refuse_machine(&root, terms.whole_machine)?;
-            refuse_links(&root)?;
         }
         self.refuse_other_addresses(places)?;
         self.refuse_clashing_addresses(context, reader, all)?;
@@ -177,6 +175,48 @@ impl Wanted {
         reader.map_or(Ok(()), |reader| self.refuse_leaving(reader, terms.guard_off))
     }
 
+    /// Refuses a folder that a job cannot have as its source.
+    fn refuse_folder(&self, context: &Context<'_>, places: Places<'_>, terms: Terms) -> Result<()> {
+        let root = path_of(&self.root)?;
+        // First: what else is refused tells of what is there.
+        if self.stored.is_none() {
+            places.refuse_elsewhere(&root)?;
+        }
+        refuse_inside(context.host.data(), &root)?;
+        if self.stored.is_none() {
+            refuse_machine(&root, terms.whole_machine)?;
+            refuse_links(&root)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses an address that whoever asks may not name, and settings by which the program would reach for them what they cannot.
+    fn refuse_address(&self, registry: &Registry, places: Places<'_>) -> Result<()> {
+        if self.stored.is_none() {
+            places.refuse_address(&self.root)?;
+        }
+        let Places::Below(_) = places else { return Ok(()) };
+        let Some(kind) = registry.repository(Sources::of_root(&self.root).connector) else { return Ok(()) };
+        let schema = (kind.source_schema)();
+        let place = secrets::Place::of(&schema);
+        let stored = self.stored.as_ref().map(|job| &job.definition.source);
+        let settings = self.definition.source.as_object().into_iter().flatten();
+        let is_new = |(name, value): &(&String, &Value)| {
+            place.field(name).is_of_the_machine()
+                && stored.and_then(|stored| stored.get(name.as_str())) != Some(value)
+        };
+        match settings.into_iter().find(is_new) {
+            None => Ok(()),
+            Some((name, _)) => Err(Problem::new(
+                Code::OutsideRoots,
+                format!(
+                    "`source.{name}` names something of the machine of the service or its network; only its owner sets it, over the socket of the \
+                     service or without one"
+                ),
+            )),
+        }
+    }
+
     /// Refuses addresses by which an output would know other files, as far as something changes that they depend on.
     fn refuse_clashing_addresses(
         &self,
@@ -184,14 +224,18 @@ impl Wanted {
         reader: Option<&Reader>,
         all: &[Wanted],
     ) -> Result<()> {
-        if !self.changes() || self.changes_beside_runs_alone() {
+        // What two jobs find at one address of the web is one document.
+        let are_files = |root: &str| Sources::of_root(root).are_files();
+        if !self.changes() || self.changes_beside_runs_alone() || !are_files(&self.root) {
             return Ok(());
         }
         let stored = reader.map_or(Ok(Vec::new()), |reader| reader.read(jobs::list))?;
         let is_wanted = |job: &Job| all.iter().any(|one| one.definition.name == job.name);
-        let others: Vec<Placed<'_>> = stored.iter().filter(|job| !is_wanted(job)).map(Placed::of).collect();
+        let others = stored.iter().filter(|job| !is_wanted(job) && are_files(&job.root));
+        let others: Vec<Placed<'_>> = others.map(Placed::of).collect();
         refuse_borrowed(self.placed(), &others)?;
-        let all = others.into_iter().chain(all.iter().map(Wanted::placed));
+        let wanted = all.iter().filter(|one| are_files(&one.root));
+        let all = others.into_iter().chain(wanted.map(Wanted::placed));
         refuse_clashes(&context.registry, self.placed(), all)
     }
 
@@ -253,10 +297,10 @@ impl Wanted {
 
     /// Refuses settings that cannot work, and a new source that cannot be read, before anything is made.
     fn check(&self, context: &Context<'_>) -> Result<()> {
-        let kind = context
-            .registry
-            .repository(FILES.0)
-            .ok_or_else(|| Problem::unable("this program was built without the filesystem connector"))?;
+        let connector = Sources::of_root(&self.root).connector;
+        let kind = context.registry.repository(connector).ok_or_else(|| {
+            Problem::unable(format!("this program was built without the connector `{connector}`"))
+        })?;
         let host = ingather_contract::repository::HostContext { own: Vec::new(), threads: 1 };
         let repository = (kind.open)(&self.definition.source, &host)
             .map_err(|fault| Problem::new(Code::Settings, fault.to_string()))?;
@@ -367,6 +411,12 @@ impl Wanted {
         Ok(())
     }
 
+    /// Whether its source can be listed, so that what a run would do can be counted before.
+    fn lists(&self, registry: &Registry) -> bool {
+        let kind = registry.repository(Sources::of_root(&self.root).connector);
+        kind.is_none_or(|kind| kind.capabilities.list)
+    }
+
     /// Whether it is to be stored otherwise than it is.
     pub(crate) fn changes(&self) -> bool {
         self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition)
@@ -394,7 +444,14 @@ impl Wanted {
         counts: Option<Options>,
     ) -> Result<Option<RunCounts>> {
         let mut leads_to = None;
-        if counts.is_some() || (self.may_keep_out() && !terms.guard_off) {
+        let lists = self.lists(&context.registry);
+        if !lists && self.may_keep_out() && !terms.guard_off {
+            return Err(Problem::usage(
+                "nobody can tell what the conditions of the pipeline would take out of outputs, before the links of the source were followed; \
+                 add --delete-guard off",
+            ));
+        }
+        if lists && (counts.is_some() || (self.may_keep_out() && !terms.guard_off)) {
             let reader = writing.store.reader();
             let options = counts.unwrap_or_else(|| terms.options());
             let report = dry_run::report(context, reader.clone(), self, options)?;
@@ -431,7 +488,8 @@ pub(crate) fn store_all(
     now: i64,
     beside: impl Fn(&mut Sql<'_>) -> std::result::Result<(), StoreError>,
 ) -> Result<Vec<Job>> {
-    let repository = files(&writing.store, now)?;
+    let repository = |one: &&Wanted| Sources::of_root(&one.root).connected(&writing.store, now);
+    let repositories = wanted.iter().map(repository).collect::<Result<Vec<_>>>()?;
     let stored = writing.store.write(Durability::Synced, |sql| {
         writing.lease.fence(sql)?;
         // Before anything is written: all of them are as they were seen, or none is changed.
@@ -446,7 +504,7 @@ pub(crate) fn store_all(
             }
         }
         let mut stored = Vec::with_capacity(wanted.len());
-        for one in wanted {
+        for (one, repository) in wanted.iter().zip(&repositories) {
             let id = match &one.stored {
                 Some(job) => {
                     if one.changes() {

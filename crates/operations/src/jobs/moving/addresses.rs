@@ -54,7 +54,8 @@ impl<'a> Placed<'a> {
     /// Whether it may have documents in a folder below its root.
     fn may_hold(&self, registry: &Registry, folder: &Path) -> bool {
         let host = HostContext { own: Vec::new(), threads: 1 };
-        let source = registry.repository(FILES.0).map(|kind| (kind.open)(&self.definition.source, &host));
+        let source =
+            registry.repository(FILES.connector).map(|kind| (kind.open)(&self.definition.source, &host));
         let Some(Ok(source)) = source else { return true };
         source.may_hold(&names::escape(folder.as_os_str().as_bytes()))
     }
@@ -186,7 +187,7 @@ pub(crate) fn addresses_of(job: &Job) -> &str {
 pub(crate) fn places(registry: &Registry, job: &Job) -> Option<(String, String)> {
     let host = HostContext { own: Vec::new(), threads: 1 };
     let begins = |root: &str| {
-        let source = (registry.repository(FILES.0)?.open)(&json!({"root": root}), &host);
+        let source = (registry.repository(FILES.connector)?.open)(&json!({"root": root}), &host);
         source.ok().map(|source| source.uri(""))
     };
     let known = job.definition.addresses()?;

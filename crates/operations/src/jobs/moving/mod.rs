@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::addresses::{leading, leading_path, places};
 use super::definition::wanted::{path_of, refuse_links};
 use super::named;
-use crate::connections::refuse_inside;
+use crate::connections::{Sources, refuse_inside};
 use crate::context::{Caller, Context, journals};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
@@ -102,6 +102,12 @@ pub struct Moved {
 fn move_job(context: &Context<'_>, caller: &Caller<'_>, request: MoveJob) -> Result<Moved> {
     let reader = context.existing()?;
     let job = named(&reader, &request.job)?;
+    if !Sources::of_root(&job.root).are_files() {
+        return Err(Problem::usage(format!(
+            "job {} reads {}, and only folders are moved; define a job for the other address, and delete this one",
+            job.name, job.root
+        )));
+    }
     let path = path_of(&request.root)?;
     if !path.is_absolute() {
         let sentence = format!("the new root of a job is an absolute path, and {} is none", request.root);
