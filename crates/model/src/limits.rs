@@ -692,3 +692,11 @@ pub const WEB_ADDRESSES_MAX: usize = 8;
 pub const WEB_NETWORK_THREADS: usize = 2;
 /// Attempts at a host whose certificate is not trusted: it is rarely put right within a run.
 pub const WEB_TLS_ATTEMPTS_MAX: u32 = 2;
+/// Bytes of one cookie (RFC 6265, 6.1: at least 4,096).
+pub const WEB_COOKIE_BYTES_MAX: usize = 4_096;
+/// Cookies of one host or domain (RFC 6265, 6.1: at least 50); the oldest makes room.
+pub const WEB_COOKIES_OF_DOMAIN_MAX: usize = 50;
+/// Cookies of one job, 4 MiB at most; the oldest makes room.
+pub const WEB_COOKIES_MAX: usize = 1_000;
+/// Bytes of all cookies of one request: servers refuse more.
+pub const WEB_COOKIE_HEADER_BYTES_MAX: usize = 8 << 10;

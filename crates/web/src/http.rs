@@ -7,6 +7,8 @@
 mod addresses;
 mod body;
 mod connect;
+mod cookies;
+mod credentials;
 mod decode;
 mod faults;
 mod proxy;
@@ -30,12 +32,14 @@ use tokio_rustls::TlsConnector;
 use url::Url;
 
 pub use body::{Body, fault_of};
+pub use credentials::{CredentialSettings, Secret};
 pub use proxy::ProxySettings;
 pub use tls::TlsSettings;
 
 use addresses::Guard;
 use body::{Times, WireBody};
 use connect::{Connector, Parts};
+use credentials::Credentials;
 use waiting::{network, now, watched};
 
 /// How servers are asked.
@@ -48,6 +52,8 @@ pub struct ClientSettings {
     pub contact: Option<String>,
     /// Networks that may be reached although they are not public, such as `10.0.0.0/8`.
     pub private_networks: Vec<IpNet>,
+    /// What hosts are told so that they give their pages.
+    pub credentials: Vec<CredentialSettings>,
     /// A proxy for all requests.
     pub proxy: Option<ProxySettings>,
     /// Certificates.
@@ -68,6 +74,7 @@ impl Default for ClientSettings {
             agent: concat!("Ingather/", env!("CARGO_PKG_VERSION")).to_owned(),
             contact: None,
             private_networks: Vec::new(),
+            credentials: Vec::new(),
             proxy: None,
             tls: TlsSettings::default(),
             connect_ms: limits::WEB_CONNECT_MS,
@@ -82,6 +89,8 @@ impl Default for ClientSettings {
 pub struct Client {
     client: legacy::Client<Connector, Empty<Bytes>>,
     agent: HeaderValue,
+    credentials: Credentials,
+    cookies: cookies::Jar,
     proxy_authorization: Option<HeaderValue>,
     settings: ClientSettings,
 }
@@ -193,7 +202,15 @@ impl Client {
             .http2_max_header_list_size(limits::WEB_HEAD_BYTES_MAX as u32)
             .http2_initial_stream_window_size(limits::WEB_STREAM_WINDOW_BYTES)
             .build(connector);
-        Ok(Client { client, agent, proxy_authorization, settings })
+        let credentials = Credentials::of(&settings.credentials)?;
+        Ok(Client {
+            client,
+            agent,
+            credentials,
+            cookies: cookies::Jar::default(),
+            proxy_authorization,
+            settings,
+        })
     }
 
     /// Asks for a page, and waits for the head of the answer.
@@ -203,7 +220,7 @@ impl Client {
     /// `bad_answer`, `head_too_large` (broken).
     pub fn ask(&self, call: &CallContext, url: &Url, condition: Condition<'_>) -> Result<Response, Fault> {
         let host = url.host_str().unwrap_or_default();
-        let request = self.request(url, condition)?;
+        let request = self.request(url, condition, call.now())?;
         let end = now() + Duration::from_millis(self.settings.total_ms);
         let idle = Duration::from_millis(self.settings.idle_ms);
         let answer = network().block_on(watched(&call.cancel, idle, end, self.client.request(request)));
@@ -212,8 +229,12 @@ impl Client {
         let (parts, incoming) = answer.into_parts();
         let times = Times { idle, end, cancel: call.cancel.clone() };
         let wire = WireBody::new(incoming, times, host.to_owned());
+        let head = Head { status: parts.status.as_u16(), headers: parts.headers };
+        for cookie in head.headers(header::SET_COOKIE.as_str()) {
+            self.cookies.take(url, cookie, call.now());
+        }
         Ok(Response {
-            head: Head { status: parts.status.as_u16(), headers: parts.headers },
+            head,
             body: WireAndBound(wire, self.settings.body_bytes_max),
             url: url.clone(),
             conditional: !condition.is_none(),
@@ -221,7 +242,12 @@ impl Client {
         })
     }
 
-    fn request(&self, url: &Url, condition: Condition<'_>) -> Result<http::Request<Empty<Bytes>>, Fault> {
+    fn request(
+        &self,
+        url: &Url,
+        condition: Condition<'_>,
+        now: i64,
+    ) -> Result<http::Request<Empty<Bytes>>, Fault> {
         let mut request = http::Request::get(url.as_str())
             .header(header::USER_AGENT, &self.agent)
             .header(header::ACCEPT, "*/*")
@@ -234,6 +260,12 @@ impl Client {
         }
         if let Some(authorization) = self.proxy_authorization.as_ref().filter(|_| url.scheme() == "http") {
             request = request.header(header::PROXY_AUTHORIZATION, authorization);
+        }
+        if let Some(header) = self.credentials.header(url) {
+            request = request.header(header::AUTHORIZATION, header);
+        }
+        if let Some(cookies) = self.cookies.header(url, now) {
+            request = request.header(header::COOKIE, cookies);
         }
         let message = |error| format!("`{url}` cannot be asked for: {error}");
         request.body(Empty::new()).map_err(|error| Fault::broken("bad_request", message(error)))

@@ -102,3 +102,20 @@ fn a_proxy_is_asked_for_the_whole_address() {
     assert!(head.starts_with("get http://name.invalid/a http/1.1\r\n"), "{head}");
     assert!(head.contains("proxy-authorization: basic "), "{head}");
 }
+
+#[test]
+fn a_server_is_told_its_cookies_and_its_secret_again() {
+    let server =
+        Server::sending("HTTP/1.1 200 OK\r\nSet-Cookie: seen=1; path=/\r\nContent-Length: 0\r\n\r\n");
+    let mut with = settings();
+    let origin = format!("http://127.0.0.1:{}", server.port());
+    with.credentials =
+        serde_json::from_value(serde_json::json!([{ "origin": origin, "bearer": "hush" }])).unwrap();
+    let client = Client::new(with).unwrap();
+    read(&client, &server.url("/a")).unwrap();
+    read(&client, &server.url("/b")).unwrap();
+    let heads = server.heads();
+    assert!(!heads[0].contains("\r\ncookie:"), "{}", heads[0]);
+    assert!(heads[1].contains("\r\ncookie: seen=1\r\n"), "{}", heads[1]);
+    assert!(heads[1].contains("\r\nauthorization: bearer hush\r\n"), "{}", heads[1]);
+}
