@@ -665,3 +665,50 @@ pub const SITEMAP_PIECE_BYTES_MAX: usize = 64 << 10;
 pub const WEB_MEMO_BYTES_MAX: usize = 1 << 10;
 /// Bytes of an `ETag` or `Last-Modified` that is remembered: two of them fit into what is left, and honest ones have a tenth.
 pub const WEB_VALIDATOR_BYTES_MAX: usize = 400;
+/// Bytes of the head of an answer: servers send a few KiB, and most refuse to send more than 64.
+pub const WEB_HEAD_BYTES_MAX: usize = 128 << 10;
+/// Headers of an answer; with more, something counts up.
+pub const WEB_HEADERS_MAX: usize = 200;
+/// Time to reach a server and agree on a connection, unless a job says otherwise, milliseconds.
+pub const WEB_CONNECT_MS: u64 = 20_000;
+/// Time in which something more of an answer comes, unless a job says otherwise, milliseconds: pages that are computed take half a
+/// minute.
+pub const WEB_IDLE_MS: u64 = 60_000;
+/// Time for a whole answer, unless a job says otherwise, milliseconds: 64 MiB at 128 KiB a second.
+pub const WEB_TOTAL_MS: u64 = 10 * 60_000;
+/// Bytes of a page once unpacked, unless a job says otherwise.
+pub const WEB_BODY_BYTES: u64 = 64 << 20;
+/// How many bytes one byte of a packed page may become, behind the first MiB: pages reach 30, tables of zeros 1,000.
+pub const WEB_RATIO_MAX: u64 = 250;
+/// Unpacked bytes from which on the ratio counts; what is smaller harms nobody.
+pub const WEB_RATIO_FROM_BYTES: u64 = 1 << 20;
+/// Packings around one another; honest servers use one.
+pub const WEB_CODINGS_MAX: usize = 2;
+/// Memory of a window of zstd, bytes: what HTTP allows (RFC 9659).
+pub const WEB_ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
+/// Bytes that are unpacked at once.
+pub const WEB_PIECE_BYTES: usize = 8 << 10;
+/// Longest time before a request looks whether the run was stopped, milliseconds.
+pub const WEB_LOOK_MS: u64 = 200;
+/// Longest wait that a server can ask for, milliseconds.
+pub const WEB_RETRY_AFTER_MS_MAX: i64 = 24 * 60 * 60 * 1_000;
+/// Connections to one host that are kept while nothing is asked.
+pub const WEB_IDLE_CONNECTIONS_MAX: usize = 4;
+/// How long such a connection is kept, milliseconds: less than servers keep theirs.
+pub const WEB_IDLE_CONNECTION_MS: u64 = 15_000;
+/// Bytes of HTTP/2 on their way that a server may send ahead of a reader, of each answer.
+pub const WEB_STREAM_WINDOW_BYTES: u32 = 256 << 10;
+/// Addresses of one host that are tried; most have two or four.
+pub const WEB_ADDRESSES_MAX: usize = 8;
+/// Threads that drive all connections of a process: they move bytes, the threads of visits unpack.
+pub const WEB_NETWORK_THREADS: usize = 2;
+/// Attempts at a host whose certificate is not trusted: it is rarely put right within a run.
+pub const WEB_TLS_ATTEMPTS_MAX: u32 = 2;
+/// Bytes of one cookie (RFC 6265, 6.1: at least 4,096).
+pub const WEB_COOKIE_BYTES_MAX: usize = 4_096;
+/// Cookies of one host or domain (RFC 6265, 6.1: at least 50); the oldest makes room.
+pub const WEB_COOKIES_OF_DOMAIN_MAX: usize = 50;
+/// Cookies of one job, 4 MiB at most; the oldest makes room.
+pub const WEB_COOKIES_MAX: usize = 1_000;
+/// Bytes of all cookies of one request: servers refuse more.
+pub const WEB_COOKIE_HEADER_BYTES_MAX: usize = 8 << 10;

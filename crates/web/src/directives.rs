@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
+use jiff::fmt::rfc2822::DateTimeParser;
 use jiff::tz::TimeZone;
 
 use crate::robots::product_token;
@@ -122,6 +123,9 @@ fn ends_with_weekday(text: &str) -> bool {
     is_date && DAYS.iter().any(|known| day.starts_with(known))
 }
 
+/// Dates as in mails; a wrong day of the week is of no account.
+const DATES: DateTimeParser = DateTimeParser::new().relaxed_weekday(true);
+
 /// A date as RFC 822, RFC 850 or ISO 8601 have it; without a zone it is meant in UTC. None when it cannot be read.
 fn date_ms(text: &str) -> Option<i64> {
     let civil = || {
@@ -134,7 +138,7 @@ fn date_ms(text: &str) -> Option<i64> {
         let date = DateTime::strptime("%d-%b-%y %H:%M:%S", text).ok()?;
         Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };
-    let rfc_822 = || Some(jiff::fmt::rfc2822::parse(text).ok()?.timestamp());
+    let rfc_822 = || DATES.parse_timestamp(text).ok();
     let instant: Option<Timestamp> = text.parse().ok().or_else(rfc_822).or_else(rfc_850).or_else(civil);
     instant.map(Timestamp::as_millisecond)
 }

@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod directives;
+pub mod http;
 pub mod memo;
 pub mod robots;
 pub mod scope;

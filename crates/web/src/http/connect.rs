@@ -1,0 +1,203 @@
+//! Connections: a name is asked for, each of its addresses is judged, and the one that was judged is connected to. Nothing else opens
+//! connections, so that neither a redirect nor a second answer of a name server leads past the guard.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::Uri;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use ingather_model::limits::WEB_ADDRESSES_MAX;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tower_service::Service;
+
+use super::addresses::{Closed, Guard};
+use super::proxy::Proxy;
+
+/// Opens connections.
+#[derive(Clone)]
+pub(super) struct Connector(pub(super) Arc<Parts>);
+
+pub(super) struct Parts {
+    pub(super) guard: Guard,
+    pub(super) tls: TlsConnector,
+    pub(super) proxy: Option<Proxy>,
+    pub(super) connect: Duration,
+}
+
+/// Why there is no connection.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ConnectError {
+    #[error(
+        "`{0}` leads to an address that only this machine or its network reaches; allow its network where that is meant"
+    )]
+    Private(String),
+    #[error("`{0}` is a public server: name a contact first, whom its owner can write to")]
+    NoContact(String),
+    #[error("the name `{0}` is not known: {1}")]
+    Name(String, String),
+    #[error("`{0}` cannot be reached: {1}")]
+    Connect(String, String),
+    #[error("`{0}` cannot be reached in time")]
+    Late(String),
+    #[error("no secure connection to `{0}`: {1}")]
+    Tls(String, String),
+    #[error("the proxy does not connect to `{0}`: {1}")]
+    Proxy(String, String),
+}
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<Wire>;
+    type Error = ConnectError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, ConnectError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let parts = Arc::clone(&self.0);
+        Box::pin(async move {
+            let host = uri.host().unwrap_or_default().to_owned();
+            let late = ConnectError::Late(host.clone());
+            let wire = tokio::time::timeout(parts.connect, parts.open(&uri, host)).await;
+            wire.unwrap_or(Err(late)).map(TokioIo::new)
+        })
+    }
+}
+
+impl Parts {
+    async fn open(&self, uri: &Uri, host: String) -> Result<Wire, ConnectError> {
+        let secure = uri.scheme_str() == Some("https");
+        let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
+        let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let plain = match &self.proxy {
+            None => self.direct(&bare, port).await?,
+            Some(proxy) => {
+                self.judge_behind_proxy(&bare)?;
+                // Whoever wrote the settings meant this proxy, wherever it is.
+                let mut plain = connect(&proxy.host, &addresses(&proxy.host, proxy.port).await?).await?;
+                if secure {
+                    let asked = proxy.tunnel(&mut plain, &host, port).await;
+                    asked.map_err(|error| ConnectError::Proxy(host.clone(), error.to_string()))?;
+                }
+                plain
+            }
+        };
+        if !secure {
+            return Ok(Wire { stream: Box::new(plain), is_http2: false, to_proxy: self.proxy.is_some() });
+        }
+        let tls = |error: &dyn std::fmt::Display| ConnectError::Tls(host.clone(), error.to_string());
+        let name = ServerName::try_from(bare).map_err(|error| tls(&error))?;
+        let stream = self.tls.connect(name, plain).await.map_err(|error| tls(&error))?;
+        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        Ok(Wire { stream: Box::new(stream), is_http2, to_proxy: false })
+    }
+
+    async fn direct(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
+        let found = addresses(host, port).await?;
+        let mut open = Vec::new();
+        let mut closed = None;
+        for address in found {
+            match self.guard.judge(address.ip()) {
+                Ok(()) => open.push(address),
+                Err(why) => closed = Some(why),
+            }
+        }
+        match closed {
+            // A name with addresses of both kinds is a way around: the open ones alone are used.
+            Some(why) if open.is_empty() => Err(refused(host, why)),
+            _ => connect(host, &open).await,
+        }
+    }
+
+    /// Behind a proxy, names are looked up there; an address that is written out is judged here.
+    fn judge_behind_proxy(&self, host: &str) -> Result<(), ConnectError> {
+        match host.parse::<IpAddr>() {
+            Ok(address) => self.guard.judge(address).map_err(|why| refused(host, why)),
+            Err(_) if !self.guard.has_contact => Err(refused(host, Closed::NoContact)),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+fn refused(host: &str, why: Closed) -> ConnectError {
+    match why {
+        Closed::Private => ConnectError::Private(host.to_owned()),
+        Closed::NoContact => ConnectError::NoContact(host.to_owned()),
+    }
+}
+
+async fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
+    let found = tokio::net::lookup_host((host, port)).await;
+    let found = found.map_err(|error| ConnectError::Name(host.to_owned(), error.to_string()))?;
+    Ok(found.take(WEB_ADDRESSES_MAX).collect())
+}
+
+async fn connect(host: &str, addresses: &[SocketAddr]) -> Result<TcpStream, ConnectError> {
+    let mut last = "it has no address".to_owned();
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                // A request is one packet; waiting for more to send would only make it late.
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(ConnectError::Connect(host.to_owned(), last))
+}
+
+/// Both ways of a connection, encrypted or not.
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+/// One connection.
+pub(super) struct Wire {
+    stream: Box<dyn Duplex>,
+    is_http2: bool,
+    to_proxy: bool,
+}
+
+impl Connection for Wire {
+    fn connected(&self) -> Connected {
+        let connected = Connected::new().proxy(self.to_proxy);
+        if self.is_http2 { connected.negotiated_h2() } else { connected }
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

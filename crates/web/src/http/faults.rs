@@ -1,0 +1,143 @@
+//! What the failures of a network and the words of a server mean for a document.
+
+use std::error::Error;
+
+use hyper_util::client::legacy;
+use ingather_model::fault::{Exhausted, Fault, Reason};
+use ingather_model::limits::{WEB_HEAD_BYTES_MAX, WEB_RETRY_AFTER_MS_MAX, WEB_TLS_ATTEMPTS_MAX};
+use jiff::fmt::rfc2822::DateTimeParser;
+
+use super::connect::ConnectError;
+
+/// Of a request that got no answer.
+pub(super) fn of_request(error: &legacy::Error, host: &str) -> Fault {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(at) = cause {
+        if let Some(error) = at.downcast_ref::<ConnectError>() {
+            return of_connect(error);
+        }
+        if let Some(error) = at.downcast_ref::<hyper::Error>() {
+            return of_http(error, host);
+        }
+        cause = at.source();
+    }
+    Fault::passing("connection", format!("no answer of `{host}`: {error}"))
+}
+
+fn of_connect(error: &ConnectError) -> Fault {
+    let message = error.to_string();
+    match error {
+        ConnectError::Private(_) => Fault::refused("private_address", message),
+        ConnectError::NoContact(_) => Fault::refused("no_contact", message),
+        ConnectError::Name(..) => Fault::passing("dns", message),
+        ConnectError::Connect(..) => Fault::passing("connect", message),
+        ConnectError::Late(_) => Fault::passing("timeout", message),
+        ConnectError::Tls(..) => Fault::passing_soon("tls", message, WEB_TLS_ATTEMPTS_MAX),
+        ConnectError::Proxy(..) => Fault::passing("proxy", message),
+    }
+}
+
+/// Of an answer that breaks off or is none.
+fn of_http(error: &hyper::Error, host: &str) -> Fault {
+    let message = format!("the answer of `{host}` cannot be read: {}", with_causes(error));
+    if error.is_parse_too_large() {
+        let bound = format!("{message}; its head has {WEB_HEAD_BYTES_MAX} bytes at most");
+        return Fault::broken("head_too_large", bound);
+    }
+    match error.is_parse() || error.is_parse_status() {
+        true => Fault::broken("bad_answer", message),
+        false => Fault::passing("cut_off", message),
+    }
+}
+
+/// Of a body that breaks off.
+pub(super) fn of_body(error: &hyper::Error, host: &str) -> Fault {
+    Fault::passing("cut_off", format!("the page of `{host}` breaks off: {}", with_causes(error)))
+}
+
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(at) = cause {
+        text.push_str(&format!(": {at}"));
+        cause = at.source();
+    }
+    text
+}
+
+/// Of a status that is no page. `retry_after` as in the header, `now` in milliseconds since 1970.
+pub(super) fn of_status(status: u16, host: &str, retry_after: Option<&str>, now: i64) -> Fault {
+    let says = format!("`{host}` answers {status}");
+    match status {
+        401 | 403 | 407 => Fault::unreadable(format!("{says}: this reader may not have it")),
+        408 | 425 | 429 | 500..=599 => Fault::Passing {
+            reason: Reason::new(if status == 429 { "too_many_requests" } else { "server" }, says),
+            retry_in_ms: retry_after.and_then(|text| retry_in_ms(text, now)),
+            attempts_max: None,
+            when_exhausted: Exhausted::Skip,
+        },
+        400..=499 => Fault::refused("client_status", format!("{says}: it does not give this page")),
+        _ => Fault::broken("bad_status", format!("{says}, which means nothing here")),
+    }
+}
+
+/// Dates of headers; a wrong day of the week is of no account.
+const DATES: DateTimeParser = DateTimeParser::new().relaxed_weekday(true);
+
+/// Seconds, or a date.
+fn retry_in_ms(text: &str, now: i64) -> Option<i64> {
+    let text = text.trim();
+    let wait = match text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
+        true => text.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(1_000),
+        false => DATES.parse_timestamp(text).ok()?.as_millisecond().saturating_sub(now),
+    };
+    Some(wait.clamp(0, WEB_RETRY_AFTER_MS_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn retry(status: u16, after: &str) -> Option<i64> {
+        // 25 June 2010, 15:00 UTC.
+        match of_status(status, "h", Some(after), 1_277_478_000_000) {
+            Fault::Passing { retry_in_ms, .. } => retry_in_ms,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_server_says_when_to_come_back() {
+        for (after, expected) in [
+            ("120", Some(120_000)),
+            ("0", Some(0)),
+            ("Fri, 25 Jun 2010 15:00:10 GMT", Some(10_000)),
+            ("Fri, 25 Jun 2010 14:00:00 GMT", Some(0)),
+            ("99999999999999999999", Some(WEB_RETRY_AFTER_MS_MAX)),
+            ("Fri, 25 Jun 2110 15:00:00 GMT", Some(WEB_RETRY_AFTER_MS_MAX)),
+            ("-5", None),
+            ("", None),
+            ("soon", None),
+        ] {
+            assert_eq!(retry(429, after), expected, "{after}");
+            assert_eq!(retry(503, after), expected, "{after}");
+        }
+    }
+
+    #[test]
+    fn a_status_has_its_consequence() {
+        for (status, expected) in [
+            (401, "unreadable"),
+            (403, "unreadable"),
+            (400, "client_status"),
+            (418, "client_status"),
+            (429, "too_many_requests"),
+            (500, "server"),
+            (503, "server"),
+            (600, "bad_status"),
+            (101, "bad_status"),
+        ] {
+            assert_eq!(of_status(status, "h", None, 0).reason().code, expected, "{status}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Servers that break off, stall, lie, and never end.
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use ingather_contract::call::CallContext;
+use ingather_web::http::{Client, Condition};
+
+use crate::server::{Server, call, client, fails, page, read, settings};
+
+#[test]
+fn a_page_that_is_cut_off_is_an_error_and_never_a_short_page() {
+    for cut in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n50\r\nhello",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n",
+        "HTTP/1.1 200 OK\r\nContent-",
+        "",
+    ] {
+        let server = Server::sending(cut);
+        assert_eq!(fails(&client(), &server.url("/")), "cut_off", "{cut}");
+    }
+}
+
+#[test]
+fn what_is_no_http_is_refused() {
+    for garbage in [
+        "SSH-2.0-OpenSSH_9.2\r\n\r\n",
+        "HTTP/1.1 abc OK\r\n\r\n",
+        "HTTP/9.9 200 OK\r\n\r\n",
+        "<html>no head</html>\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\nhello12",
+        "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+    ] {
+        let server = Server::sending(garbage);
+        let code = fails(&client(), &server.url("/"));
+        assert!(["bad_answer", "cut_off"].contains(&code.as_str()), "{garbage}: {code}");
+    }
+}
+
+#[test]
+fn heads_without_end_are_refused() {
+    let long = Server::saying(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nX: ");
+        let piece = vec![b'a'; 64 << 10];
+        for _ in 0..1_600 {
+            if stream.write_all(&piece).is_err() {
+                return;
+            }
+        }
+    });
+    assert_eq!(fails(&client(), &long.url("/")), "head_too_large");
+    let many = Server::sending(format!("HTTP/1.1 200 OK\r\n{}\r\n", "Set-Cookie: a=b\r\n".repeat(5_000)));
+    assert_eq!(fails(&client(), &many.url("/")), "head_too_large");
+}
+
+#[test]
+fn a_body_without_end_is_cut_at_its_bound() {
+    let endless = Server::saying(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        let piece = vec![b'a'; 64 << 10];
+        while stream.write_all(&piece).is_ok() {}
+    });
+    assert_eq!(fails(&client(), &endless.url("/")), "too_large");
+}
+
+/// A server that says `first` and then nothing, until the test is over.
+fn silent(first: &'static str) -> Server {
+    let (over, wait) = channel::<()>();
+    let wait = std::sync::Mutex::new((Some(over), wait));
+    Server::saying(move |_, stream| {
+        let _ = stream.write_all(first.as_bytes());
+        let _ = stream.flush();
+        let held = wait.lock().unwrap();
+        let _ = held.1.recv_timeout(Duration::from_secs(5));
+    })
+}
+
+#[test]
+fn a_server_that_is_silent_is_given_up() {
+    let mut short = settings();
+    short.idle_ms = 100;
+    let client = Client::new(short).unwrap();
+    for first in [
+        "",
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello",
+    ] {
+        let server = silent(first);
+        assert_eq!(fails(&client, &server.url("/")), "timeout", "{first}");
+    }
+}
+
+#[test]
+fn a_server_that_drips_is_given_up_as_a_whole() {
+    let server = Server::saying(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
+        let (_over, wait) = channel::<()>();
+        for _ in 0..1_000 {
+            if stream.write_all(b"a").and_then(|()| stream.flush()).is_err() {
+                return;
+            }
+            let _ = wait.recv_timeout(Duration::from_millis(10));
+        }
+    });
+    let mut short = settings();
+    short.total_ms = 150;
+    assert_eq!(fails(&Client::new(short).unwrap(), &server.url("/")), "timeout");
+}
+
+#[test]
+fn a_run_that_is_stopped_waits_for_nobody() {
+    let server = silent("");
+    let context: CallContext = call();
+    context.cancel.cancel();
+    let fault = client().ask(&context, &server.url("/"), Condition::default()).unwrap_err();
+    assert_eq!(fault.reason().code, "cancelled");
+}
+
+#[test]
+fn nothing_new_is_no_answer_to_a_page_that_was_never_there() {
+    let server = Server::sending("HTTP/1.1 304 Not Modified\r\n\r\n");
+    assert_eq!(fails(&client(), &server.url("/")), "unasked_unchanged");
+}
+
+#[test]
+fn a_redirect_to_nowhere_is_broken() {
+    for head in ["", "Location: http://[::1\r\n", "Location: \u{e9}\u{0}\r\n"] {
+        let server = Server::sending(format!("HTTP/1.1 301 Moved\r\n{head}Content-Length: 0\r\n\r\n"));
+        let code = fails(&client(), &server.url("/"));
+        assert!(["bad_redirect", "bad_answer"].contains(&code.as_str()), "{head}: {code}");
+    }
+}
+
+#[test]
+fn a_port_where_nobody_listens_and_a_name_that_nobody_has_may_pass() {
+    let url = {
+        let server = Server::sending(page(""));
+        server.url("/")
+    };
+    assert_eq!(fails(&client(), &url), "connect");
+    assert_eq!(fails(&client(), &"http://nobody.invalid/".parse().unwrap()), "dns");
+}
+
+#[test]
+fn many_threads_ask_at_once() {
+    let server = Server::saying(|head, stream| {
+        let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+        let _ = stream.write_all(page(&path).as_bytes());
+    });
+    let client = client();
+    std::thread::scope(|scope| {
+        for number in 0..64 {
+            let (client, url) = (&client, server.url(&format!("/{number}")));
+            scope.spawn(move || assert_eq!(read(client, &url).unwrap(), format!("/{number}").as_bytes()));
+        }
+    });
+}

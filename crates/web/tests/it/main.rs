@@ -1,0 +1,9 @@
+//! The HTTP client against servers that fail in every way: plain threads on loopback, each with an answer of its own.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
+
+mod codings;
+mod failing;
+mod guard;
+mod plain;
+mod secure;
+mod server;
