@@ -182,6 +182,12 @@ pub(crate) mod tests {
         crate::extract(&request, Input::memory(bytes.to_vec())).text
     }
 
+    /// What a document says of others, to somebody who follows links.
+    pub(crate) fn linked(name: &str, bytes: &[u8]) -> Option<ingather_model::document::Links> {
+        let request = Request { name: name.to_owned(), links: true, ..Request::default() };
+        crate::extract(&request, Input::memory(bytes.to_vec())).links.map(|links| *links)
+    }
+
     /// Reads copies of a file in which bytes are changed, missing or too many: each one ends with something.
     pub(crate) fn survives(name: &str, bytes: &[u8]) {
         let mut state = 0x9e37_79b9_u32;

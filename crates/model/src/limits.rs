@@ -372,6 +372,11 @@ pub const EXTRACT_PARTS_MAX: usize = 10_000;
 pub const LINKS_MAX: usize = 10_000;
 /// Bytes of the address of one link, and of one value that goes with it; longer ones are left out.
 pub const LINK_BYTES_MAX: usize = 4 << 10;
+/// Bytes of all links of one document and of what goes with them: 10,000 long addresses, or the summaries of a large feed. A document with
+/// more counts as not read to its end.
+pub const LINKS_BYTES_MAX: usize = 4 << 20;
+/// What one document tells robots, in names and orders: pages name a handful of robots.
+pub const LINK_ROBOTS_MAX: usize = 64;
 /// Bytes that may come out of the compression of one document (design parts CMP-6).
 pub const EXTRACT_EXPANDED_BYTES_MAX: u64 = 4 << 30;
 /// Bytes out of compression for each byte of a document (design parts CMP-6).

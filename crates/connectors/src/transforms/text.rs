@@ -224,7 +224,7 @@ impl Text {
     ) -> Result<Verdict, Fault> {
         let stopped = || call.cancel.cancelled();
         let mut sight = self.look.as_deref().map(|look| Sight::new(look, &stopped));
-        files::read(&self.settings, sight.as_mut(), name, whose, content, parts)
+        files::read(&self.settings, sight.as_mut(), name, whose, content, parts, None)
     }
 }
 

@@ -23,6 +23,9 @@ use crate::decode::boundary;
 use crate::pictures::Look;
 use crate::{Extracted, Loss, Request, detect};
 
+/// Bytes of the marks around a link in an answer.
+const LINK_MARK_BYTES: usize = 48;
+
 /// How a pool starts its children.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -325,7 +328,9 @@ impl Reader {
             .map_err(|error| Lost::Reader(error.to_string().into()))?;
         // Nothing was asked yet: whoever is gone now was gone before.
         self.say(&said).map_err(|error| Lost::Stale(self.cause(error_of(&error), request)))?;
-        let answer = request.limits.text_bytes * 2 + limits::EXTRACT_ANSWER_BYTES_MAX;
+        let links =
+            if request.links { limits::LINKS_BYTES_MAX * 2 + limits::LINKS_MAX * LINK_MARK_BYTES } else { 0 };
+        let answer = request.limits.text_bytes * 2 + limits::EXTRACT_ANSWER_BYTES_MAX + links;
         let picture = if request.options.pictures { limits::PICTURE_BYTES_MAX as usize } else { 0 };
         let most = answer.max(picture);
         let mut buffer = Vec::new();
