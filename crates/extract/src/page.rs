@@ -1,5 +1,7 @@
 //! What a reader of a format writes to: bounded text, fields, parts, and the reason when something is missing.
 
+mod aside;
+mod expanding;
 mod languages;
 mod links;
 mod marks;
@@ -17,6 +19,7 @@ use crate::decode::{boundary, clean};
 use crate::input::{Eyes, Scratch, Spill};
 use crate::{Extracted, Input, Limits, Options, Request, detect};
 
+pub(crate) use self::expanding::Expanding;
 pub use self::languages::DEFAULT as DEFAULT_LANGUAGE;
 pub(crate) use self::languages::Spoken;
 pub(crate) use self::links::LinkSink;
@@ -174,26 +177,6 @@ impl Budget {
             Some(Err(error)) => (Input::memory(bytes), Err(error)),
             None => (Input::memory(bytes), Err(io::Error::other("it is larger than can be read"))),
         }
-    }
-}
-
-/// A reader that counts what comes out of it as expanded.
-pub(crate) struct Expanding<'b, R> {
-    budget: &'b Budget,
-    inner: R,
-}
-
-impl<'b, R: Read> Expanding<'b, R> {
-    pub(crate) fn over(budget: &'b Budget, inner: R) -> Self {
-        Self { budget, inner }
-    }
-}
-
-impl<R: Read> Read for Expanding<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = self.inner.read(buffer)?;
-        self.budget.expand(length)?;
-        Ok(length)
     }
 }
 
