@@ -42,6 +42,8 @@ pub(super) fn read(
 ) -> Result<Verdict, Fault> {
     let media = record.media_type.clone().unwrap_or_default();
     let Some(pool) = READERS.get().filter(|_| ingather_extract::is_readable(&media)) else {
+        // Without readers nobody knows what links it has.
+        links.into_iter().for_each(|links| links.incomplete |= READERS.get().is_none());
         return Ok(Verdict::Pass);
     };
     let mut request = Request {

@@ -75,6 +75,8 @@ impl Moment {
 pub(super) struct Around<'s, 'b> {
     /// Words of which nothing is said are plain.
     pub(super) is_atom: bool,
+    /// How deep inside of the feed or entry it is.
+    pub(super) depth: usize,
     /// Turns pages into text.
     pub(super) page: &'s TextSink<'b>,
 }
@@ -82,6 +84,10 @@ pub(super) struct Around<'s, 'b> {
 impl Facts {
     /// Takes what an element says.
     pub(super) fn take(&mut self, element: &Element<'_>, around: Around<'_, '_>) {
+        if around.depth > DEPTH_MAX {
+            return;
+        }
+        let around = Around { depth: around.depth + 1, ..around };
         let is_taken = self.take_words(element, around)
             || self.take_time(element)
             || self.take_person(element)

@@ -35,11 +35,13 @@ pub(super) struct Pieces<'a> {
     source: &'a str,
     /// How far it was cut.
     pub(super) at: usize,
+    /// Whether a document type was met: there is one at most, and its brackets are looked for once.
+    has_type: bool,
 }
 
 impl<'a> Pieces<'a> {
     pub(super) fn new(source: &'a str) -> Self {
-        Self { source, at: 0 }
+        Self { source, at: 0, has_type: false }
     }
 
     fn rest(&self) -> &'a str {
@@ -75,7 +77,9 @@ impl<'a> Pieces<'a> {
         }
         // A document type may have declarations of its own in brackets.
         let end = rest.find('>').unwrap_or(rest.len());
-        let bracket = rest[..end].find('[').and_then(|at| Some(at + rest[at..].find(']')?));
+        let has_type = std::mem::replace(&mut self.has_type, true);
+        let bracket =
+            rest[..end].find('[').filter(|_| !has_type).and_then(|at| Some(at + rest[at..].find(']')?));
         self.at += bracket.unwrap_or(0);
         self.skip_past(">");
         None

@@ -47,7 +47,7 @@ pub(crate) fn read(input: Input, page: &mut TextSink<'_>) -> Outcome {
     for element in &outline.about {
         match element.name.as_str() {
             "channel" => of_attributes(element, &mut feed),
-            _ => feed.take(element, Around { is_atom, page }),
+            _ => feed.take(element, Around { is_atom, depth: 0, page }),
         }
     }
     if let Some(language) = outline.scope.language.as_deref() {
@@ -58,7 +58,7 @@ pub(crate) fn read(input: Input, page: &mut TextSink<'_>) -> Outcome {
     writing.feed(&feed);
     let outcome = writing.entries(|add| {
         for element in &outline.entries {
-            if !add(&|page| of_entry(element, Around { is_atom, page })) {
+            if !add(&|page| of_entry(element, Around { is_atom, depth: 0, page })) {
                 break;
             }
         }
@@ -159,11 +159,13 @@ impl<'a> Outline<'a> {
 
     /// What the tag of a channel says; its elements are taken one by one.
     fn channel(&mut self, (name, attributes): (&'a str, &'a str), scope: &Scope) {
-        self.about.push(Element::after(&mut Pieces::new(""), (name, attributes, true), scope));
+        if self.about.len() < limits::EXTRACT_PARTS_MAX {
+            self.about.push(Element::after(&mut Pieces::new(""), (name, attributes, true), scope));
+        }
     }
 
     fn add(&mut self, element: Element<'a>) {
-        let (all, most) = match names::is_entry(&element.name) {
+        let (all, most) = match matches!(element.name.as_str(), "item" | "entry") {
             // One more than is read tells that there are more.
             true => (&mut self.entries, limits::EXTRACT_PARTS_MAX + 1),
             false => (&mut self.about, limits::EXTRACT_PARTS_MAX),

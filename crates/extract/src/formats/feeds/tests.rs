@@ -209,3 +209,27 @@ fn damaged_feeds_end_with_something() {
     let json = br#"{"version":"https://jsonfeed.org/version/1","title":"t","items":[{"id":"1","content_html":"<p>w"}]}"#;
     survives("a.json", json);
 }
+
+#[test]
+fn a_feed_that_is_made_to_cost_much_costs_no_more_than_its_length() {
+    let feed = |words: &str| {
+        format!("<rss version='2.0'><channel><item><guid>1</guid>{words}</item></channel></rss>")
+    };
+    let many = 200_000;
+    for words in [
+        "<media:group>".repeat(many),
+        "<media:group><source>".repeat(many),
+        "<itunes:category>".repeat(many),
+        format!("<title>{}", "&amp;".repeat(many)),
+        format!("<title><![CDATA[{}]]></title>", "&".repeat(many)),
+        format!("<title><![CDATA[{}]]></title>", "<p ".repeat(many)),
+        "<!a[>".repeat(many),
+        "<a b='>".repeat(many),
+        "<channel href='x'>".repeat(many),
+        "</item>".repeat(many),
+        format!("<description>{}</description>", "<div>".repeat(many)),
+    ] {
+        let found = extract("a.xml", feed(&words).as_bytes());
+        assert!(found.parts.first().is_some_and(|part| part.name == "1"), "{}", &words[..20]);
+    }
+}

@@ -7,6 +7,8 @@ use crate::{decode, xml};
 
 /// Bytes in which tags are looked for.
 const LOOK_BYTES: usize = 64 << 10;
+/// Bytes of the name of an entity.
+const ENTITY_BYTES_MAX: usize = 40;
 /// Tags that make a text part of a page.
 const TAGS: &[&str] = &[
     "a",
@@ -161,11 +163,11 @@ fn source(inner: &str) -> String {
 fn is_page(text: &str) -> bool {
     let text = &text[..decode::boundary(text, LOOK_BYTES)];
     let has_entity = text.match_indices('&').any(|(at, _)| {
-        let name = text[at + 1..].split(';').next().unwrap_or_default();
-        name.len() < 40
-            && text[at + 1 + name.len()..].starts_with(';')
-            && xml::resolve(name, &mut String::new())
+        let most = decode::boundary(&text[at + 1..], ENTITY_BYTES_MAX);
+        let name = text[at + 1..][..most].split(';').next().unwrap_or_default();
+        text[at + 1 + name.len()..].starts_with(';') && xml::resolve(name, &mut String::new())
     });
+    let last = text.rfind('>');
     has_entity
         || text.match_indices('<').any(|(at, _)| {
             let rest = &text[at + 1..];
@@ -175,7 +177,7 @@ fn is_page(text: &str) -> bool {
             let closes = rest[end..].trim_start_matches([' ', '\t', '\n', '\r']);
             match is_end {
                 true => TAGS.contains(&name.as_str()) && closes.starts_with('>'),
-                false => ALONE.contains(&name.as_str()) && rest[end..].contains('>') && end < rest.len(),
+                false => ALONE.contains(&name.as_str()) && last > Some(at) && end < rest.len(),
             }
         })
 }
