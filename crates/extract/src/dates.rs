@@ -99,7 +99,7 @@ pub(crate) fn stated_digits(text: &str) -> Option<i64> {
 }
 
 /// Seconds since 1970 of a day and a time of day; nothing where there is no such day or time.
-fn moment([year, month, day]: [i64; 3], [hour, minute, second]: [i64; 3]) -> Option<i64> {
+pub(crate) fn moment([year, month, day]: [i64; 3], [hour, minute, second]: [i64; 3]) -> Option<i64> {
     let days = days(year, month, day);
     // A leap second is the one before it.
     let is_time = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);

@@ -268,6 +268,18 @@ pub(crate) fn whole(bytes: &[u8], said: Option<&'static Encoding>) -> String {
     encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 
+/// XML in a wide charset that has no byte order mark: it begins with a bracket, whose other bytes are zero.
+pub(crate) fn wide(bytes: &[u8]) -> Option<String> {
+    let encoding = match bytes {
+        [0, 0, 0, b'<', ..] => return Some(utf32(bytes, true)),
+        [b'<', 0, 0, 0, ..] => return Some(utf32(bytes, false)),
+        [0, b'<', 0, ..] => UTF_16BE,
+        [b'<', 0, _, 0, ..] => UTF_16LE,
+        _ => return None,
+    };
+    Some(encoding.decode_without_bom_handling(bytes).0.into_owned())
+}
+
 /// Bytes that are written in base 64; other characters are left out.
 pub(crate) fn base64(text: &str) -> Vec<u8> {
     let digits = text.bytes().filter_map(|byte| match byte {

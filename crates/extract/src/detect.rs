@@ -1,11 +1,13 @@
 //! Media types: from the first bytes where they speak, from the name where they do not.
 
+mod feeds;
 mod tables;
 
 use ingather_model::limits;
 
 use crate::decode;
 
+pub(crate) use self::feeds::format as feed_format;
 use self::tables::{BINARY, MAGIC, MAIL_HEADERS, TEXT, UNREAD};
 
 /// Bytes of the beginning that are looked at.
@@ -21,6 +23,14 @@ pub(crate) const MAIL: &str = "message/rfc822";
 pub(crate) const HTML: &str = "text/html";
 /// Any other XML.
 pub(crate) const XML: &str = "application/xml";
+/// A feed of RSS in any version, be it RDF or not.
+pub(crate) const RSS: &str = "application/rss+xml";
+/// A feed of Atom.
+pub(crate) const ATOM: &str = "application/atom+xml";
+/// A channel (CDF).
+pub(crate) const CDF: &str = "application/x-cdf";
+/// A feed of JSON.
+pub(crate) const JSON_FEED: &str = "application/feed+json";
 /// Text of no other type.
 pub(crate) const PLAIN: &str = "text/plain";
 /// Nobody knows.
@@ -63,6 +73,9 @@ pub fn by_content(head: &[u8], name: &str) -> Option<&'static str> {
     if is_pdf && (!looks_like_text_before(head) || is_pdf_behind_a_page(begin)) || is_pdf_without_mark(begin)
     {
         return Some("application/pdf");
+    }
+    if let Some(media) = feeds::in_wide_letters(head) {
+        return Some(media);
     }
     if is_tar(head) {
         return Some("application/x-tar");
@@ -160,6 +173,9 @@ pub fn of_text(head: &str, name: &str) -> &'static str {
         return if begins(b"<html") && named_xhtml(head) { "application/xhtml+xml" } else { HTML };
     }
     let named = by_extension(TEXT, name);
+    if let Some(media) = feeds::media_type(begin, named) {
+        return media;
+    }
     if begins(b"<?xml") {
         return of_xml(begin).or(named.filter(|media| media.ends_with("xml"))).unwrap_or(XML);
     }
@@ -204,8 +220,8 @@ fn of_xml(begin: &str) -> Option<&'static str> {
     Some(match local {
         "html" => "application/xhtml+xml",
         "svg" => "image/svg+xml",
-        "rss" => "application/rss+xml",
-        "feed" if root.contains("2005/Atom") => "application/atom+xml",
+        "rss" => RSS,
+        "feed" if root.contains("2005/Atom") => ATOM,
         "wordDocument" => "application/vnd.ms-wordml",
         "package" if root.contains("xmlPackage") => "application/vnd.ms-word.flat-opc",
         "Workbook" if root.contains("office:spreadsheet") => "application/vnd.ms-spreadsheetml",
@@ -288,8 +304,10 @@ const MARKUP: &[&str] = &[
     MAIL,
     "application/xhtml+xml",
     XML,
-    "application/rss+xml",
-    "application/atom+xml",
+    RSS,
+    ATOM,
+    CDF,
+    JSON_FEED,
     "image/svg+xml",
     "application/mbox",
     "application/rtf",

@@ -2,13 +2,13 @@
 
 mod archives;
 mod cards;
+mod feeds;
 mod html;
 mod legacy;
 mod mail;
 mod media;
 mod odf;
 mod office;
-mod ole;
 mod pdf;
 mod plain;
 mod rtf;
@@ -27,8 +27,10 @@ const READERS: &[(&str, Reader)] = &[
     ("application/vnd.ms-word.flat-opc", office::wordml::read),
     ("application/vnd.ms-spreadsheetml", office::spreadsheetml::read),
     ("application/xml", plain::xml),
-    ("application/rss+xml", plain::xml),
-    ("application/atom+xml", plain::xml),
+    (detect::RSS, feeds::read),
+    (detect::ATOM, feeds::read),
+    (detect::CDF, feeds::read),
+    (detect::JSON_FEED, feeds::read_json),
     ("image/svg+xml", plain::xml),
     (detect::MAIL, mail::read),
     ("application/mbox", mail::mailbox),
@@ -103,6 +105,10 @@ pub fn holds_documents(media: &str) -> bool {
             | "application/vnd.ms-outlook-pst"
             | "application/vnd.ms-tnef"
             | "application/pdf"
+            | detect::RSS
+            | detect::ATOM
+            | detect::CDF
+            | detect::JSON_FEED
     )
 }
 
@@ -180,6 +186,12 @@ pub(crate) mod tests {
         let mut request = Request { name: name.to_owned(), ..Request::default() };
         request.options.markdown = true;
         crate::extract(&request, Input::memory(bytes.to_vec())).text
+    }
+
+    /// What a document says of others, to somebody who follows links.
+    pub(crate) fn linked(name: &str, bytes: &[u8]) -> Option<ingather_model::document::Links> {
+        let request = Request { name: name.to_owned(), links: true, ..Request::default() };
+        crate::extract(&request, Input::memory(bytes.to_vec())).links.map(|links| *links)
     }
 
     /// Reads copies of a file in which bytes are changed, missing or too many: each one ends with something.

@@ -19,6 +19,7 @@ mod xml;
 
 use std::collections::BTreeMap;
 
+use ingather_model::document::Links;
 use serde::{Deserialize, Serialize};
 
 pub use formats::{holds_documents, is_readable};
@@ -58,6 +59,9 @@ pub struct Extracted {
     /// Of the document as a whole: it has more parts, or expands to more bytes, than are read.
     #[serde(default)]
     pub over_limit: bool,
+    /// Of the document as a whole: what it says of other documents, where somebody asked for it and its format has links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<Box<Links>>,
 }
 
 /// How a document came to lose its reader.
@@ -87,6 +91,9 @@ pub struct Request {
     pub options: Options,
     /// Bounds.
     pub limits: Limits,
+    /// Somebody follows the links of the document: they come with the answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub links: bool,
     /// Who may see what comes out; equal numbers are the same people. A child never reads for others than those that it has
     /// read for before.
     #[serde(skip)]

@@ -1,6 +1,9 @@
 //! What a reader of a format writes to: bounded text, fields, parts, and the reason when something is missing.
 
+mod aside;
+mod expanding;
 mod languages;
+mod links;
 mod marks;
 mod pictures;
 mod series;
@@ -16,8 +19,10 @@ use crate::decode::{boundary, clean};
 use crate::input::{Eyes, Scratch, Spill};
 use crate::{Extracted, Input, Limits, Options, Request, detect};
 
+pub(crate) use self::expanding::Expanding;
 pub use self::languages::DEFAULT as DEFAULT_LANGUAGE;
 pub(crate) use self::languages::Spoken;
+pub(crate) use self::links::LinkSink;
 pub(crate) use self::stated::Stated;
 
 /// Why a document could not be parsed to its end; what was written until then stays.
@@ -46,6 +51,8 @@ pub(crate) type Outcome = Result<(), ParseError>;
 pub(crate) struct Budget {
     /// How to read.
     pub(crate) options: Options,
+    /// Whether somebody follows the links of the document.
+    links: bool,
     limits: Limits,
     text: Cell<usize>,
     parts: Cell<usize>,
@@ -86,6 +93,7 @@ impl Budget {
             input.len().saturating_mul(limits.ratio).max(EXPANDED_BYTES_ALWAYS).min(limits.expanded_bytes);
         Self {
             options: request.options.clone(),
+            links: request.links,
             text: Cell::new(limits.text_bytes),
             parts: Cell::new(limits.parts),
             expanded: Cell::new(expanded),
@@ -172,26 +180,6 @@ impl Budget {
     }
 }
 
-/// A reader that counts what comes out of it as expanded.
-pub(crate) struct Expanding<'b, R> {
-    budget: &'b Budget,
-    inner: R,
-}
-
-impl<'b, R: Read> Expanding<'b, R> {
-    pub(crate) fn over(budget: &'b Budget, inner: R) -> Self {
-        Self { budget, inner }
-    }
-}
-
-impl<R: Read> Read for Expanding<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = self.inner.read(buffer)?;
-        self.budget.expand(length)?;
-        Ok(length)
-    }
-}
-
 /// The name of a part that has none, by how many parts come before it.
 fn made_up(before: usize) -> String {
     format!("part {}", before + 1)
@@ -210,6 +198,8 @@ pub(crate) struct TextSink<'b> {
     table: marks::Table,
     /// What it says of the language of its words.
     languages: languages::Languages,
+    /// What the document says of others, where somebody asks for it; parts of it are not asked.
+    links: Option<Box<LinkSink>>,
 }
 
 /// Who gave a part its name.
@@ -231,6 +221,7 @@ impl<'b> TextSink<'b> {
             named: Vec::new(),
             table: marks::Table::default(),
             languages: languages::Languages::default(),
+            links: (budget.links && depth == 0).then(Box::default),
         }
     }
 
@@ -451,6 +442,7 @@ impl<'b> TextSink<'b> {
     /// The finished result.
     pub(crate) fn finish(mut self) -> Extracted {
         self.tell_language();
+        self.tell_links();
         let names = self.out.parts.iter().zip(&self.named).filter(|(_, named)| **named);
         let names: Vec<String> = names.map(|(part, _)| part.name.clone()).collect();
         for name in names {

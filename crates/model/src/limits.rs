@@ -384,6 +384,11 @@ pub const REACH_GOES_ON_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 pub const MISSING_BELIEVED_MS: i64 = 60 * 60 * 1_000;
 /// Bytes that a repository may keep with a document for its next visit: a version tag, a date, some flags.
 pub const MEMO_BYTES_MAX: usize = 1 << 10;
+/// Bytes of all links of one document and of what goes with them: 10,000 long addresses, or the summaries of a large feed. A document with
+/// more counts as not read to its end.
+pub const LINKS_BYTES_MAX: usize = 4 << 20;
+/// What one document tells robots, in names and orders: pages name a handful of robots.
+pub const LINK_ROBOTS_MAX: usize = 64;
 /// Bytes that may come out of the compression of one document (design parts CMP-6).
 pub const EXTRACT_EXPANDED_BYTES_MAX: u64 = 4 << 30;
 /// Bytes out of compression for each byte of a document (design parts CMP-6).
@@ -661,8 +666,6 @@ pub const SITEMAP_BYTES_MAX: u64 = 50 << 20;
 pub const SITEMAP_DEPTH_MAX: usize = 16;
 /// Bytes of one piece of a sitemap, such as an element or a comment, which is held in memory.
 pub const SITEMAP_PIECE_BYTES_MAX: usize = 64 << 10;
-/// Bytes of what a visit of a page leaves for the next one.
-pub const WEB_MEMO_BYTES_MAX: usize = 1 << 10;
 /// Bytes of an `ETag` or `Last-Modified` that is remembered: two of them fit into what is left, and honest ones have a tenth.
 pub const WEB_VALIDATOR_BYTES_MAX: usize = 400;
 /// Bytes of the head of an answer: servers send a few KiB, and most refuse to send more than 64.

@@ -1,6 +1,6 @@
 //! What a visit of a page leaves for the next one: enough to ask for it only if it has changed, and to see whether it did.
 
-use ingather_model::limits::{WEB_MEMO_BYTES_MAX, WEB_VALIDATOR_BYTES_MAX};
+use ingather_model::limits::{MEMO_BYTES_MAX, WEB_VALIDATOR_BYTES_MAX};
 
 /// What is remembered of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Memo {
             bytes.extend_from_slice(&length.to_le_bytes());
             bytes.extend_from_slice(part);
         }
-        debug_assert!(bytes.len() <= WEB_MEMO_BYTES_MAX);
+        debug_assert!(bytes.len() <= MEMO_BYTES_MAX);
         bytes
     }
 
@@ -91,7 +91,7 @@ mod tests {
             digest: Some([7; 32]),
             status: 200,
         };
-        assert!(memo.encode().len() <= WEB_MEMO_BYTES_MAX);
+        assert!(memo.encode().len() <= MEMO_BYTES_MAX);
         assert_eq!(Memo::decode(&memo.encode()), Some(memo.clone()));
         let longer = Memo { etag: Some(longest + "a"), ..memo.clone() };
         assert_eq!(Memo::decode(&longer.encode()), Some(Memo { etag: None, ..memo }));

@@ -12,7 +12,7 @@ use garde::Validate;
 use ingather_contract::call::CallContext;
 use ingather_contract::settings;
 use ingather_contract::transform::{Audience, Item, Transform, TransformKind, Verdict};
-use ingather_model::document::{Parts, Record};
+use ingather_model::document::{Links, Parts, Record};
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 
@@ -173,7 +173,8 @@ impl Transform for Text {
 
 impl Text {
     fn read(&self, call: &CallContext, item: &mut Item<'_>, buffer: &mut [u8]) -> Result<Verdict, Fault> {
-        let Item { record, content, parts, audience, .. } = item;
+        let Item { record, content, links, parts, audience } = item;
+        let links = links.as_deref_mut();
         let (length, mut ended) = fill(*content, buffer)?;
         let head = &buffer[..length];
         let name = name_of(record).to_owned();
@@ -181,14 +182,14 @@ impl Text {
             .or_else(|| decode::is_binary(head).then(|| detect::of_binary(&name)));
         if let Some(media) = data {
             record.media_type = Some(media.to_owned());
-            return self.file(call, &name, (record, *audience), &mut head.chain(content), parts);
+            return self.file(call, &name, (record, *audience), &mut head.chain(content), (parts, links));
         }
         let mut text = decode::Text::new();
         text.push(head, ended);
         let media = detect::of_text(&text.text, &name);
         record.media_type = Some(media.to_owned());
         if !detect::is_text(media) {
-            return self.file(call, &name, (record, *audience), &mut head.chain(content), parts);
+            return self.file(call, &name, (record, *audience), &mut head.chain(content), (parts, links));
         }
         while !ended && !text.is_full() {
             let length;
@@ -220,11 +221,11 @@ impl Text {
         name: &str,
         whose: (&mut Record, &dyn Fn() -> Audience),
         content: &mut dyn Read,
-        parts: &mut Parts,
+        (parts, links): (&mut Parts, Option<&mut Links>),
     ) -> Result<Verdict, Fault> {
         let stopped = || call.cancel.cancelled();
         let mut sight = self.look.as_deref().map(|look| Sight::new(look, &stopped));
-        files::read(&self.settings, sight.as_mut(), name, whose, content, parts)
+        files::read(&self.settings, sight.as_mut(), name, whose, content, parts, links)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Web pages: readable text, title, links, language and what their head says, straight from the tags.
 
+mod links;
 mod tokens;
 
 use std::io::Read;
@@ -80,10 +81,17 @@ const BOILERPLATE: &[&str] = &["nav", "header", "footer", "aside", "form", "menu
 /// Reads a page.
 pub(crate) fn read(input: Input, page: &mut TextSink<'_>) -> Outcome {
     let mut bytes = Vec::new();
+    let is_cut = input.len() > PAGE_BYTES_MAX;
     input.take(PAGE_BYTES_MAX).read_to_end(&mut bytes)?;
     let text = decode::whole(&bytes, said(&bytes));
     drop(bytes);
-    Reading::new(page).read(&text);
+    let place = page.links().map(|links| {
+        if is_cut {
+            links.is_incomplete();
+        }
+        links::Place::default()
+    });
+    Reading { place, ..Reading::new(page) }.read(&text);
     Ok(())
 }
 
@@ -139,6 +147,8 @@ struct Reading<'p, 'b> {
     lists: Vec<(bool, usize)>,
     /// For each table that is open, whether a cell of it is.
     tables: Vec<bool>,
+    /// Where it stands for whoever follows links; a piece of a page is no page.
+    place: Option<links::Place>,
 }
 
 impl<'p, 'b> Reading<'p, 'b> {
@@ -152,6 +162,7 @@ impl<'p, 'b> Reading<'p, 'b> {
             pending: false,
             lists: Vec::new(),
             tables: Vec::new(),
+            place: None,
         }
     }
 
@@ -177,6 +188,9 @@ impl<'p, 'b> Reading<'p, 'b> {
                 Token::Text(_) => {}
             }
             if self.page.is_full() {
+                if let Some(links) = self.page.links().filter(|_| self.place.is_some()) {
+                    links.is_incomplete();
+                }
                 break;
             }
         }
@@ -187,6 +201,11 @@ impl<'p, 'b> Reading<'p, 'b> {
     }
 
     fn open(&mut self, name: &str, attributes: &Attributes<'_>) {
+        if let Some(place) = &mut self.place
+            && let Some(links) = self.page.links()
+        {
+            place.open(name, attributes, links);
+        }
         match name {
             "html" | "body" => {
                 if let Some(language) = attributes.get("lang").or_else(|| attributes.get("xml:lang")) {
@@ -228,6 +247,9 @@ impl<'p, 'b> Reading<'p, 'b> {
     }
 
     fn close(&mut self, name: &str) {
+        if let Some(place) = &mut self.place {
+            place.close(name);
+        }
         if let Some(at) = self.silent.iter().rposition(|open| open == name) {
             self.silent.truncate(at);
         }

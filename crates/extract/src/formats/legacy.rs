@@ -4,6 +4,7 @@ mod art;
 mod container;
 pub(crate) mod message;
 pub(crate) mod object;
+pub(crate) mod ole;
 mod outlook;
 mod properties;
 mod protection;

@@ -11,7 +11,7 @@ use self::destinations::Kind;
 use self::marks::Marks;
 use crate::Input;
 use crate::decode::codepages::{charset, codepage};
-use crate::formats::ole;
+use crate::formats::legacy::ole;
 use crate::page::{Outcome, TextSink};
 
 /// Groups inside each other.

@@ -23,6 +23,9 @@ use crate::decode::boundary;
 use crate::pictures::Look;
 use crate::{Extracted, Loss, Request, detect};
 
+/// Bytes of the marks around a link in an answer.
+const LINK_MARK_BYTES: usize = 48;
+
 /// How a pool starts its children.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -303,6 +306,13 @@ fn lost(request: &Request, head: &[u8], end: End) -> Extracted {
     }
 }
 
+/// Bytes that an answer may have.
+fn answer_bytes(request: &Request) -> usize {
+    let links = limits::LINKS_BYTES_MAX * 2 + limits::LINKS_MAX * LINK_MARK_BYTES;
+    let links = if request.links { links } else { 0 };
+    request.limits.text_bytes * 2 + limits::EXTRACT_ANSWER_BYTES_MAX + links
+}
+
 impl Reader {
     fn reads_for(&self, audience: i64) -> bool {
         self.audience.is_none_or(|before| before == audience)
@@ -325,9 +335,8 @@ impl Reader {
             .map_err(|error| Lost::Reader(error.to_string().into()))?;
         // Nothing was asked yet: whoever is gone now was gone before.
         self.say(&said).map_err(|error| Lost::Stale(self.cause(error_of(&error), request)))?;
-        let answer = request.limits.text_bytes * 2 + limits::EXTRACT_ANSWER_BYTES_MAX;
         let picture = if request.options.pictures { limits::PICTURE_BYTES_MAX as usize } else { 0 };
-        let most = answer.max(picture);
+        let most = answer_bytes(request).max(picture);
         let mut buffer = Vec::new();
         let mut ended = ended;
         let mut asked = false;

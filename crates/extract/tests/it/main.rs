@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
 mod charsets;
+mod feeds;
 mod isolation;
 mod misdeeds;
 mod mutations;

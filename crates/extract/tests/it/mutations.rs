@@ -169,7 +169,22 @@ fn more_seeds() -> Vec<(&'static str, Vec<u8>)> {
         .into_iter()
         .chain(seeds_with_languages())
         .chain([("a.7z", include_bytes!("made/members.7z").to_vec())])
+        .chain(feeds())
         .collect()
+}
+
+/// Feeds of XML and of JSON.
+fn feeds() -> Vec<(&'static str, Vec<u8>)> {
+    let rss = b"<?xml version='1.0'?><rss version='2.0' xmlns:d='http://purl.org/dc/elements/1.1/'><channel><title>T</title>\
+        <item><guid>1</guid><title>one</title><pubDate>Wed, 31 Dec 2003 10:14:55 GMT</pubDate><d:creator>a@b.c (A)</d:creator>\
+        <description><![CDATA[<p>words <b>x</b></p>]]></description><enclosure url='e' type='a/b'/></item></channel></rss>";
+    let atom = b"<feed xmlns='http://www.w3.org/2005/Atom' xml:base='http://x/y/'><title type='html'>&lt;i>T&lt;/i></title>\
+        <entry><id>1</id><link href='../z'/><updated>2003-12-31T10:14:55Z</updated><author><name>A</name></author>\
+        <content type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'><p>words</p></div></content>\
+        <source><title>S</title></source></entry></feed>";
+    let json = br#"{"version":"https://jsonfeed.org/version/1.1","title":"T","items":[{"id":"1","content_html":"<p>words</p>",
+        "date_published":"2003-12-31T10:14:55Z","authors":[{"name":"A"}],"tags":["t"]}]}"#;
+    vec![("a.rss", rss.to_vec()), ("a.atom", atom.to_vec()), ("a.json", json.to_vec())]
 }
 
 /// Documents that mark the language of their words, and a drawing whose letters have no widths.

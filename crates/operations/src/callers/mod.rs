@@ -4,3 +4,4 @@ pub mod api_keys;
 pub mod askers;
 pub mod audit;
 pub mod links;
+pub(crate) mod places;

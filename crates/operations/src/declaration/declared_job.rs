@@ -133,28 +133,7 @@ impl DeclaredJob {
     pub(super) fn wanted(self, registry: &Registry, stored: Option<Job>) -> Result<Wanted> {
         let name = self.name.clone();
         let wrong = |code, why: String| Problem::new(code, format!("job {name}: {why}"));
-        let Some(sources) = Sources::of_connection(&self.repository) else {
-            let sentence = format!(
-                "there is no repository connection `{}`; this version has {}",
-                self.repository,
-                Sources::connections()
-            );
-            return Err(wrong(Code::Definition, sentence));
-        };
-        let Some(root) = self.source.get("root").and_then(Value::as_str).map(str::to_owned) else {
-            return Err(wrong(
-                Code::Settings,
-                "its source has no `root`; name a folder, a file, or the address of a site".to_owned(),
-            ));
-        };
-        if Sources::of_root(&root) != sources {
-            let sentence = format!(
-                "{root} is read by the connection `{}`, and not by `{}`",
-                Sources::of_root(&root).connection,
-                self.repository
-            );
-            return Err(wrong(Code::Settings, sentence));
-        }
+        let root = self.root().map_err(|(code, why)| wrong(code, why))?;
         if let Some(stored) = stored.as_ref().filter(|stored| stored.root != root) {
             let sentence = format!(
                 "it is stored for {}, not for {root}; where its source is there now, `ingather job move {name} {root}` comes first, else take \
@@ -200,6 +179,33 @@ impl DeclaredJob {
             }
         }
         Ok(Wanted { stored, definition, root })
+    }
+
+    /// The root of its source, which its connection reads.
+    fn root(&self) -> std::result::Result<String, (Code, String)> {
+        let Some(sources) = Sources::of_connection(&self.repository) else {
+            let sentence = format!(
+                "there is no repository connection `{}`; this version has {}",
+                self.repository,
+                Sources::connections()
+            );
+            return Err((Code::Definition, sentence));
+        };
+        let Some(root) = self.source.get("root").and_then(Value::as_str).map(str::to_owned) else {
+            return Err((
+                Code::Settings,
+                "its source has no `root`; name a folder, a file, or the address of a site".to_owned(),
+            ));
+        };
+        if Sources::of_root(&root) != sources {
+            let sentence = format!(
+                "{root} is read by the connection `{}`, and not by `{}`",
+                Sources::of_root(&root).connection,
+                self.repository
+            );
+            return Err((Code::Settings, sentence));
+        }
+        Ok(root)
     }
 
     /// Settings of the source, with hidden secrets as they are stored.

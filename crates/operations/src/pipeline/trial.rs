@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{GivenOutput, StageSettings};
 use crate::context::{Caller, Context, journals};
 use crate::documents::lookup::Lookup;
-use crate::jobs::definition::wanted::refuse_of_the_machine;
+use crate::jobs::definition::allowed::refuse_of_the_machine;
 use crate::jobs::named;
 use crate::operation::schema;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use ingather_contract::transform::{Audience, Verdict};
 use ingather_extract::pictures::Sight;
 use ingather_extract::{DEFAULT_LANGUAGE, Extracted, InForce, Loss, Pool, Request};
-use ingather_model::document::{Component, EXTRACTION, INSIDE, Parts, Record};
+use ingather_model::document::{Component, EXTRACTION, INSIDE, Links, Parts, Record};
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::limits;
 use whatlang::Detector;
@@ -30,7 +30,7 @@ pub fn readers_in_force() -> Option<InForce> {
 }
 
 /// Reads a document whose type is known by now; fills the record with what is in it, and `parts` with what are documents
-/// of their own.
+/// of their own. `links` takes what the document says of others, where somebody follows them.
 pub(super) fn read(
     settings: &TextSettings,
     sight: Option<&mut Sight<'_>>,
@@ -38,15 +38,19 @@ pub(super) fn read(
     (record, audience): (&mut Record, &dyn Fn() -> Audience),
     content: &mut dyn Read,
     parts: &mut Parts,
+    links: Option<&mut Links>,
 ) -> Result<Verdict, Fault> {
     let media = record.media_type.clone().unwrap_or_default();
     let Some(pool) = READERS.get().filter(|_| ingather_extract::is_readable(&media)) else {
+        // Without readers nobody knows what links it has.
+        links.into_iter().for_each(|links| links.incomplete |= READERS.get().is_none());
         return Ok(Verdict::Pass);
     };
     let mut request = Request {
         name: name.to_owned(),
         declared: Some(media),
         audience: audience().0,
+        links: links.is_some(),
         ..Request::default()
     };
     request.options.hidden = !settings.skip_hidden;
@@ -62,8 +66,13 @@ pub(super) fn read(
         Some(sight) => pool.extract_seeing(&request, content, &mut |picture| sight.look(picture)),
         None => pool.extract(&request, content),
     };
-    let found = found
+    let mut found = found
         .map_err(|error| Fault::passing("io", format!("the content cannot be read to its end: {error}")))?;
+    if let Some(links) = links {
+        *links = found.links.take().map(|links| *links).unwrap_or_default();
+        // Whatever is not told of may be there.
+        links.incomplete |= found.lost.is_some();
+    }
     let Some(loss) = found.lost else {
         let verdict = take((settings.parts, settings.container), record, found, parts);
         if settings.form == Form::Markdown {

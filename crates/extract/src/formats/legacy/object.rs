@@ -2,7 +2,7 @@
 
 use super::container::Storage;
 use super::storage;
-use crate::formats::ole::package_of;
+use crate::formats::legacy::ole::package_of;
 use crate::page::TextSink;
 
 /// Opens an embedded object as a part, unless there is nothing to read in it.
@@ -53,7 +53,7 @@ fn packaged(object: &Storage<'_>) -> Option<(String, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use super::super::container::tests::container;
-    use crate::formats::ole::tests::package;
+    use crate::formats::legacy::ole::tests::package;
     use crate::formats::tests::extract;
 
     #[test]

@@ -11,7 +11,8 @@ use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use serde_json::{Value, json};
 
-use super::wanted::{NAME_MAX, Wanted, is_of_name, refuse_of_the_machine};
+use super::allowed::refuse_of_the_machine;
+use super::wanted::{NAME_MAX, Wanted, is_of_name};
 use crate::connections::Sources;
 use crate::context::Places;
 use crate::jobs::sync::SyncSource;

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::addresses::{leading, leading_path, places};
-use super::definition::wanted::{path_of, refuse_links};
+use super::definition::allowed::refuse_links;
+use super::definition::wanted::path_of;
 use super::named;
 use crate::connections::{Sources, refuse_inside};
 use crate::context::{Caller, Context, journals};

@@ -6,7 +6,7 @@ use crate::page::TextSink;
 use crate::{decode, detect, pictures};
 
 /// Opens a drawing that rich text holds in hexadecimal digits; other pictures have words for those who look at them.
-pub(super) fn picture_from_hex(digits: &[u8], sink: &mut TextSink<'_>) {
+pub(crate) fn picture_from_hex(digits: &[u8], sink: &mut TextSink<'_>) {
     let bytes = unhex(digits);
     let Some(kind) = detect::by_content(&bytes, "") else { return };
     if matches!(kind, "image/emf" | "image/wmf") || (sink.is_seeing() && pictures::MEDIA.contains(&kind)) {
@@ -15,7 +15,7 @@ pub(super) fn picture_from_hex(digits: &[u8], sink: &mut TextSink<'_>) {
 }
 
 /// Opens an object that rich text holds in hexadecimal digits.
-pub(super) fn from_hex(digits: &[u8], sink: &mut TextSink<'_>) {
+pub(crate) fn from_hex(digits: &[u8], sink: &mut TextSink<'_>) {
     let bytes = unhex(digits);
     // Version, kind (2 = embedded), then three names with their lengths, then the content with its length.
     if u32_at(&bytes, 4) != 2 {
@@ -45,7 +45,7 @@ fn unhex(digits: &[u8]) -> Vec<u8> {
 }
 
 /// Label, name and content: two bytes, two names, four bytes, a path, the content.
-pub(super) fn package_of(bytes: &[u8]) -> Option<(String, Vec<u8>)> {
+pub(crate) fn package_of(bytes: &[u8]) -> Option<(String, Vec<u8>)> {
     if u16_at(bytes, 0) != 2 {
         return None;
     }
