@@ -47,7 +47,7 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: EXTRACT, uses: &[MODEL], tests_use: &[] },
     Floor { package: KIT, uses: &[], tests_use: &[] },
     Floor { package: INDEX, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT] },
-    Floor { package: CONNECTORS, uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX], tests_use: &[TESTKIT] },
+    Floor { package: CONNECTORS, uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX, WEB], tests_use: &[TESTKIT] },
     // Apart from the other connectors: its HTTP client is heavy, and nothing of it needs the index.
     Floor { package: WEB, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT, EXTRACT] },
     // Every way of telling people, as connectors are every real system.

@@ -279,6 +279,8 @@ pub(crate) enum Command {
     Selftest(Selftest),
     /// Show what is read out of files: text, fields and parts
     Extract(Extract),
+    /// Say whether a robots.txt lets a robot read an address, and which of its lines decides
+    Robots(Robots),
     /// The process that reads files for the others
     #[command(hide = true)]
     ExtractWorker,
@@ -310,6 +312,7 @@ impl Command {
                 | Command::Journal(_)
                 | Command::Selftest(_)
                 | Command::Extract(_)
+                | Command::Robots(_)
                 | Command::ExtractWorker
                 | Command::PictureWorker { .. }
                 | Command::Completions { .. }
@@ -400,6 +403,24 @@ pub(crate) struct Extract {
     /// Passwords for protected files: a text file with one in each line, tried in this order
     #[arg(long, value_name = "FILE")]
     pub(crate) passwords: Option<PathBuf>,
+}
+
+/// Say whether a robots.txt lets a robot read an address, by RFC 9309.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather robots robots.txt https://example.org/docs/a.html Ingather\n  \
+    curl -s https://example.org/robots.txt | ingather robots - /docs/a.html Ingather\n\n\
+    Exit codes: 0 allowed · 1 not allowed · 2 wrong use · 3 could not work")]
+pub(crate) struct Robots {
+    /// The file; - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// A whole address, or a path alone
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Name of the robot
+    #[arg(value_name = "AGENT")]
+    pub(crate) agent: String,
 }
 
 /// Look at journals.

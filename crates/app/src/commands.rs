@@ -6,9 +6,8 @@ mod backup;
 mod declaration;
 mod doctor;
 mod document;
-mod extract;
+mod files;
 mod job;
-mod journal;
 mod lookup;
 mod pages;
 mod pipeline;
@@ -69,12 +68,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Status => status::run(&global),
         Command::Apply(apply) => declaration::apply::run(&global, apply),
         Command::Journal(Journal::Snapshot { files, output }) => {
-            journal::snapshot(&global, &files, output.as_deref())
+            files::journal::snapshot(&global, &files, output.as_deref())
         }
         Command::Selftest(Selftest::Kill(kill)) => crate::selftest::run(&global, &kill),
-        Command::Extract(extract) => extract::run(&global, &extract),
-        Command::ExtractWorker => extract::serve(),
-        Command::PictureWorker { program, languages } => extract::read_picture(&global, &program, &languages),
+        Command::Extract(extract) => files::extract::run(&global, &extract),
+        Command::Robots(robots) => files::robots::run(&global, &robots),
+        Command::ExtractWorker => files::extract::serve(),
+        Command::PictureWorker { program, languages } => {
+            files::extract::read_picture(&global, &program, &languages)
+        }
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "ingather", &mut script);

@@ -22,7 +22,13 @@ pub use transforms::ocr::read_pictures_with;
 pub use transforms::text::{passwords_in, read_files_with, readers_in_force};
 
 /// Repositories, by name.
-pub const REPOSITORIES: &[&RepositoryKind] = &[&filesystem::REPOSITORY];
+pub const REPOSITORIES: &[&RepositoryKind] = &[
+    &filesystem::REPOSITORY,
+    #[cfg(feature = "web")]
+    &ingather_web::site::REFERRING,
+    #[cfg(feature = "web")]
+    &ingather_web::feed::REFERRING,
+];
 /// Transforms, by name.
 pub const TRANSFORMS: &[&TransformKind] = &[
     &transforms::access::TRANSFORM,

@@ -54,6 +54,8 @@ pub enum VisitAnswer {
     },
     /// It was read.
     Read(Box<Observed>, Leads),
+    /// Something else of its first bin had to be fetched in its place, such as the rules of its host: it is asked for again in its turn, once.
+    NotYet,
     /// It is there and is no entry, such as an address that leads to another one: outputs lose what they hold of it.
     NoEntry(Reason, Leads),
 }

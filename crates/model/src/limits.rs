@@ -666,6 +666,21 @@ pub const SITEMAP_BYTES_MAX: u64 = 50 << 20;
 pub const SITEMAP_DEPTH_MAX: usize = 16;
 /// Bytes of one piece of a sitemap, such as an element or a comment, which is held in memory.
 pub const SITEMAP_PIECE_BYTES_MAX: usize = 64 << 10;
+/// Between two requests to one host where nobody says otherwise, milliseconds: what owners of sites take for polite.
+pub const WEB_DELAY_MS: i64 = 1_000;
+/// The longest time between two requests to one host that is set, or that a robots.txt asks for, milliseconds; a host that asks for more is slow,
+/// and does not stand still for years.
+pub const WEB_DELAY_MS_MAX: i64 = 60 * 60 * 1_000;
+/// The longest time between two requests to one host that says it is asked too often, milliseconds.
+pub const WEB_SLOW_MS_MAX: i64 = 5 * 60 * 1_000;
+/// Answers in a row after which a host that was slowed down is asked twice as often.
+pub const WEB_SLOW_ANSWERS: u32 = 10;
+/// Sentences about a site that one run tells a person.
+pub const WEB_NOTES_MAX: usize = 20;
+/// Hosts of one job whose own pace is remembered.
+pub const WEB_PACES_MAX: usize = 100_000;
+/// Bytes at the beginning of a document in which the first element of a sitemap stands.
+pub const SITEMAP_HEAD_BYTES: usize = 1 << 10;
 /// Bytes of an `ETag` or `Last-Modified` that is remembered: two of them fit into what is left, and honest ones have a tenth.
 pub const WEB_VALIDATOR_BYTES_MAX: usize = 400;
 /// Bytes of the head of an answer: servers send a few KiB, and most refuse to send more than 64.

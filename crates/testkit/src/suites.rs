@@ -2,12 +2,14 @@
 
 mod authority;
 mod output;
+mod referring;
 mod repository;
 mod secrets;
 mod transform;
 
 pub use authority::{AuthoritySample, authority, authority_breaches};
 pub use output::{OutputSample, output, output_breaches};
+pub use referring::{ReferringSample, referring, referring_breaches};
 pub use repository::{Obstruction, RepositorySample, repository, repository_breaches};
 pub use transform::{transform, transform_breaches};
 

@@ -2,9 +2,11 @@
 #![warn(missing_docs)]
 
 pub mod directives;
+pub mod feed;
 pub mod http;
 pub mod memo;
 pub mod robots;
 pub mod scope;
+pub mod site;
 pub mod sitemap;
 pub mod urls;

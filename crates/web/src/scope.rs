@@ -9,6 +9,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ingather_model::fault::Reason;
 use ingather_model::limits::{WEB_PATTERN_BYTES_MAX, WEB_PATTERN_MEMORY_MAX, WEB_PATTERNS_MAX};
 use regex::{RegexSet, RegexSetBuilder};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -33,7 +34,7 @@ pub struct ScopeSettings {
 }
 
 /// How far from the start addresses a job goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// The hosts of the start addresses, by either scheme and at their ports.

@@ -8,11 +8,12 @@ use ingather_model::fault::Reason;
 use ingather_model::limits::{
     BINS_OF_A_DOCUMENT_MAX, WEB_NAMES_MAX, WEB_PATTERN_BYTES_MAX, WEB_URL_BYTES_MAX, WEB_URL_ROUNDS_MAX,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 /// What is done to an address beyond the rules of browsers. Fragments and passwords go in any case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UrlSettings {
     /// Puts query parameters in the order of their names; those with one name keep theirs. For sites that do not care.

@@ -43,7 +43,11 @@ pub(super) fn suites(world: &World) -> Vec<Finding> {
         let modules = modules.replace("::", "/");
         // One that is a crate of its own stands in its first file.
         let place = match modules.strip_prefix("ingather_") {
-            Some(name) => format!("crates/{name}/src"),
+            Some(name) => {
+                let (name, below) = name.split_once('/').unwrap_or((name, ""));
+                let below = if below.is_empty() { String::new() } else { format!("/{below}") };
+                format!("crates/{name}/src{below}")
+            }
             None => format!("{FOLDER}{modules}"),
         };
         Some((place, role))
@@ -109,6 +113,16 @@ mod tests {
         assert_eq!(with("suites::output(&OUTPUT, s);", ""), 0);
         assert_eq!(with("", "suites::output(&OUTPUT, s);"), 0);
         assert_eq!(with("", "suites::repository(&REPOSITORY, s);"), 1);
+    }
+
+    #[test]
+    fn a_connector_of_a_crate_of_its_own_is_looked_for_there() {
+        let lib = "pub const REPOSITORIES: &[&RepositoryKind] = &[&ingather_web::site::REFERRING];";
+        let with = |path: &str| {
+            let files = [("crates/connectors/src/lib.rs", lib), (path, "suites::referring(&REFERRING, s);")];
+            found(suites, &files).len()
+        };
+        assert_eq!([with("crates/web/src/site/tests.rs"), with("crates/web/src/feed.rs")], [0, 1]);
     }
 
     #[test]

@@ -422,7 +422,7 @@ impl Drop for Admission {
         if let Some(known) = state.connections.get_mut(&self.gate.connection) {
             known.each(&self.bins, |lane| lane.end(used, now));
             if let Some(lane) = self.pace.as_ref().and_then(|bin| known.paces.get_mut(bin)) {
-                lane.end();
+                lane.end(now);
             }
             known.waiting.retain(|run| run.strong_count() > 0);
             let bins: Vec<Bin> = self.bins.iter().chain(&self.pace).cloned().collect();

@@ -58,10 +58,18 @@ impl<'r> Pages<'r> {
         }
         // Its place is free before outputs are asked for anything.
         visitor.item.admission = None;
+        if matches!(visited, Ok(VisitAnswer::NotYet)) && self.reach.is_first_delay(visitor.item.id) {
+            visitor.put_back();
+            return Ok(());
+        }
         let (page, leads) = match visited {
             Ok(VisitAnswer::Unchanged { acl }) if memo.is_some() => {
                 visitor.memo = memo;
                 (Page::Unchanged { acl_id: visitor.acl_id_of(&acl)? }, Some(None))
+            }
+            Ok(VisitAnswer::NotYet) => {
+                let fault = Fault::broken("connector", "the connector puts it off again and again");
+                (Page::Fault(fault), Some(None))
             }
             Ok(VisitAnswer::Unchanged { .. }) => {
                 let fault = Fault::broken("connector", "the connector compared it with nothing");

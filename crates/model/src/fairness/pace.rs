@@ -6,7 +6,7 @@
 pub struct Pace {
     /// Documents that are fetched at the same time, at least 1.
     pub at_once: u32,
-    /// Between the beginnings of two fetches, milliseconds.
+    /// Between the end of a fetch and the beginning of the next one, milliseconds; of several at once, between any two of them.
     pub every_ms: i64,
 }
 
@@ -14,8 +14,8 @@ pub struct Pace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PaceLane {
     under_way: u32,
-    /// When the last fetch began; where nobody knows, when the process did.
-    begun_at: i64,
+    /// When the last fetch began or ended; where nobody knows, when the process began. What is sent in a fetch is sent somewhen between both.
+    last_at: i64,
     /// Until when nothing of it may begin by the pace that was asked for last.
     busy_until: i64,
 }
@@ -23,7 +23,7 @@ pub struct PaceLane {
 impl PaceLane {
     /// One of which nothing is known since `began`.
     pub fn new(began: i64) -> PaceLane {
-        PaceLane { under_way: 0, begun_at: began, busy_until: began }
+        PaceLane { under_way: 0, last_at: began, busy_until: began }
     }
 
     /// Before which time nothing may be fetched, or [`NEVER`](super::NEVER) while others are under way; none where it may be now.
@@ -31,20 +31,20 @@ impl PaceLane {
         if self.under_way >= pace.at_once.max(1) {
             return Some(super::NEVER);
         }
-        self.busy_until = self.begun_at.saturating_add(pace.every_ms.max(0));
+        self.busy_until = self.last_at.saturating_add(pace.every_ms.max(0));
         (now < self.busy_until).then_some(self.busy_until)
     }
 
     /// A fetch begins.
     pub fn begin(&mut self, now: i64) {
         self.under_way += 1;
-        // A clock that was all the same is counted on from where it is.
-        self.begun_at = now;
+        self.last_at = now;
     }
 
     /// A fetch is over.
-    pub fn end(&mut self) {
+    pub fn end(&mut self, now: i64) {
         self.under_way = self.under_way.saturating_sub(1);
+        self.last_at = now;
     }
 
     /// Whether nothing is lost when it is forgotten.
@@ -72,16 +72,16 @@ mod tests {
         lane.begin(1_500);
         assert_eq!(lane.waits(POLITE, 9_000), Some(NEVER), "one is under way");
         assert!(!lane.is_idle(9_000));
-        lane.end();
-        assert_eq!(lane.waits(POLITE, 2_400), Some(2_500));
-        assert!(!lane.is_idle(2_499) && lane.is_idle(2_500));
+        lane.end(1_700);
+        assert_eq!(lane.waits(POLITE, 2_600), Some(2_700));
+        assert!(!lane.is_idle(2_699) && lane.is_idle(2_700));
     }
 
     #[test]
     fn a_pace_that_changes_counts_from_the_last_fetch() {
         let mut lane = PaceLane::new(0);
-        lane.begin(10_000);
-        lane.end();
+        lane.begin(9_000);
+        lane.end(10_000);
         assert_eq!(lane.waits(Pace { every_ms: 60_000, ..POLITE }, 10_001), Some(70_000));
         assert_eq!(lane.waits(Pace { every_ms: 0, ..POLITE }, 10_001), None);
         let two = Pace { at_once: 2, every_ms: 0 };

@@ -1,6 +1,7 @@
 //! A repository in memory that a scenario scripts: what is there, what cannot be read, and how a listing goes wrong.
 
 mod reading;
+pub mod server;
 pub mod site;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};

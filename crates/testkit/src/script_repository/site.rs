@@ -256,7 +256,9 @@ impl Repository for ScriptSite {
         })? {
             VisitAnswer::Read(observed, _) => Ok(*observed),
             VisitAnswer::NoEntry(reason, _) => Err(Fault::Refused(reason)),
-            VisitAnswer::Unchanged { .. } => Err(Fault::broken("connector", "nothing was compared")),
+            VisitAnswer::Unchanged { .. } | VisitAnswer::NotYet => {
+                Err(Fault::broken("connector", "nothing was compared"))
+            }
         }
     }
 

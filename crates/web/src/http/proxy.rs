@@ -6,13 +6,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ingather_model::fault::Reason;
 use ingather_model::limits::WEB_HEAD_BYTES_MAX;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use url::Url;
 
 /// A proxy, as in settings.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProxySettings {
     /// Such as `http://proxy.example.com:3128`.
@@ -22,6 +23,7 @@ pub struct ProxySettings {
     pub user: Option<String>,
     /// Password that it is told.
     #[serde(default)]
+    #[schemars(extend("writeOnly" = true))]
     pub password: Option<String>,
 }
 

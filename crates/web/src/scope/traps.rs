@@ -8,11 +8,12 @@ use ingather_model::limits::{
     WEB_ALIKE, WEB_ALIKE_KEPT_MAX, WEB_PARAMETERS, WEB_PATH_BYTES, WEB_PATH_DEPTH, WEB_PATH_REPEATS,
 };
 use parking_lot::Mutex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 /// Bounds of addresses. A zero means that nothing is bounded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrapSettings {
     /// Bytes of a path.

@@ -3,6 +3,7 @@
 mod away;
 mod earlier;
 pub(crate) mod kill;
+mod restores;
 mod secrets;
 mod signals;
 pub(crate) mod upgrade;

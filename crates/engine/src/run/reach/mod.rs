@@ -47,6 +47,8 @@ struct Reached {
     adopted: RoaringTreemap,
     /// Those that are read even if they are as before: something that they led to is not known any more, and only they have its name.
     must_read: RoaringTreemap,
+    /// Those that were put off for what had to be fetched in their place.
+    delayed: RoaringTreemap,
     frontier: Frontier,
     /// Ids of documents that were reached, by key: most links lead to what was reached before. Bounded; what is not here is looked up.
     keys: HashMap<DocumentKey, i64>,
@@ -81,6 +83,11 @@ impl Reach {
     /// Whether a visit of a document may have begun before this process did.
     pub(crate) fn may_have_begun(&self, id: i64) -> bool {
         self.lock().adopted.contains(id as u64)
+    }
+
+    /// Whether a document is put off for the first time in this run.
+    pub(crate) fn is_first_delay(&self, id: i64) -> bool {
+        self.lock().delayed.insert(id as u64)
     }
 
     /// Whether a document is to be read also where it is as before.

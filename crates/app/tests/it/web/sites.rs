@@ -1,0 +1,142 @@
+//! A site is indexed by following its links, politely, and again nearly for free.
+
+use std::time::Duration;
+
+use ingather_testkit::script_repository::server::{Answer, SiteServer};
+use serde_json::json;
+
+use super::{HERE, found, sync};
+use crate::sandbox::Sandbox;
+
+/// A site of four pages, one of which nothing leads to.
+fn site() -> SiteServer {
+    let server = SiteServer::start();
+    server.put("/docs/", Answer::linked("start apple", &["a.html", "b.html", "http://elsewhere.example/"]));
+    server.put("/docs/a.html", Answer::linked("page apple", &["/docs/", "deep/c.html"]));
+    server.put("/docs/b.html", Answer::linked("page banana", &["gone.html"]));
+    server.put("/docs/deep/c.html", Answer::linked("deep apple", &["../b.html"]));
+    server.put("/docs/island.html", Answer::linked("island apple", &["/docs/"]));
+    server
+}
+
+#[test]
+fn a_site_is_found_changed_and_removed_by_its_links() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    let root = server.url("/docs/");
+    let (counts, code) = sync(&sandbox, &root, HERE);
+    assert_eq!((counts.get("added"), counts.get("failed"), code), (4, 0, 0), "{counts:?}");
+    assert_eq!(found(&sandbox, &server, "apple"), ["/docs/", "/docs/a.html", "/docs/deep/c.html"]);
+    server.asked();
+    let (counts, code) = sync(&sandbox, &root, &[]);
+    assert_eq!((counts.get("unchanged"), counts.get("updated"), code), (4, 0, 0), "{counts:?}");
+    let asked = server.asked();
+    assert_eq!(asked.iter().filter(|asked| asked.status == 304).count(), 4, "{asked:?}");
+
+    server.put("/docs/a.html", Answer::linked("page cherry", &["/docs/", "new.html"]));
+    server.put("/docs/new.html", Answer::linked("new cherry", &[]));
+    let (counts, code) = sync(&sandbox, &root, &["--delete-guard", "off"]);
+    let told = ["added", "updated", "deleted", "unchanged"].map(|name| counts.get(name));
+    assert_eq!((told, code), ([1, 1, 1, 2], 0), "{counts:?}");
+    assert_eq!(found(&sandbox, &server, "cherry"), ["/docs/a.html", "/docs/new.html"]);
+    assert_eq!(found(&sandbox, &server, "deep"), Vec::<String>::new());
+    sandbox.run(&["verify"]).exits(0);
+    sandbox.run(&["doctor"]).exits(0);
+}
+
+#[test]
+fn a_page_that_is_away_keeps_what_it_leads_to_and_a_dead_link_is_told() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    let root = server.url("/docs/");
+    sync(&sandbox, &root, HERE);
+    let skipped = sandbox.run(&["document", "list", "docs", "--state", "skipped"]).exits(0).out;
+    assert!(skipped.contains("/docs/gone.html  missing: "), "{skipped}");
+    server.put("/docs/a.html", Answer::status(410));
+    server.put("/docs/b.html", Answer::status(404));
+    let (counts, code) = sync(&sandbox, &root, &["--delete-guard", "off"]);
+    // 410 is believed at once, 404 after an hour.
+    assert_eq!((counts.get("deleted"), counts.get("waiting"), code), (2, 1, 1), "{counts:?}");
+    assert_eq!(found(&sandbox, &server, "apple"), ["/docs/"]);
+    assert_eq!(found(&sandbox, &server, "banana"), ["/docs/b.html"]);
+    let explained = sandbox.run(&["document", "explain", "docs", &server.url("/docs/b.html")]);
+    assert!(explained.out.contains("not there"), "{}", explained.out);
+}
+
+#[test]
+fn what_a_site_keeps_from_robots_is_not_asked_for() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    server.put("/robots.txt", Answer::of("text/plain", "User-agent: ingather\nDisallow: /docs/deep/\n"));
+    server.put(
+        "/docs/b.html",
+        Answer::page("<html><head><meta name=robots content=noindex></head><body>banana</body></html>"),
+    );
+    let (counts, _) = sync(&sandbox, &server.url("/docs/"), HERE);
+    assert_eq!(counts.get("added"), 2, "{counts:?}");
+    assert_eq!(found(&sandbox, &server, "banana"), Vec::<String>::new());
+    let paths = server.paths();
+    assert!(!paths.iter().any(|path| path.contains("deep")), "{paths:?}");
+    let listed = sandbox.run(&["document", "list", "docs", "--state", "skipped"]).exits(0).out;
+    assert!(listed.contains("robots: ") && listed.contains("noindex: "), "{listed}");
+}
+
+#[test]
+fn a_host_is_asked_no_faster_than_it_is_told_and_by_one_at_a_time() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    let every = Duration::from_millis(60);
+    let flags = [HERE, &["--set", "delay_ms=60", "--threads", "4"]].concat();
+    let (counts, _) = sync(&sandbox, &server.url("/docs/"), &flags);
+    assert_eq!(counts.get("added"), 4, "{counts:?}");
+    let asked = server.asked();
+    let apart: Vec<Duration> = asked.windows(2).map(|two| two[1].at - two[0].at).collect();
+    assert!(asked.len() >= 6, "{asked:?}");
+    // The server sees a request when its thread gets to it.
+    let early = apart.iter().filter(|apart| **apart + Duration::from_millis(20) < every).count();
+    assert_eq!(early, 0, "{apart:?}");
+}
+
+#[test]
+fn a_site_is_for_those_whom_its_job_names() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    let root = server.url("/docs/");
+    let flags = ["--set", "private_networks=[\"127.0.0.1\"]", "--set", "delay_ms=0"];
+    sandbox.run(&[&["sync", &root], &flags[..]].concat()).refuses(2, &["`access`"]);
+    let named = [&flags[..], &["--set", "access=[\"unix:u:4242\"]"]].concat();
+    let (counts, code) = sync(&sandbox, &root, &named);
+    assert_eq!((counts.get("added"), code), (4, 0), "{counts:?}");
+    assert_eq!(found(&sandbox, &server, "apple").len(), 3);
+    assert_eq!(
+        sandbox.run(&["search", "apple", "--as", "nobody", "--json"]).exits(0).json(),
+        Vec::<serde_json::Value>::new()
+    );
+    // Opened to everybody later: nothing is read or sent for that but who may see it.
+    let (counts, code) = sync(&sandbox, &root, &["--update", "--set", "access=[\"everybody\"]"]);
+    assert_eq!((counts.get("failed"), code), (0, 0), "{counts:?}");
+    assert_eq!(sandbox.run(&["search", "apple", "--as", "nobody", "--json"]).exits(0).json().len(), 3);
+}
+
+#[test]
+fn addresses_that_only_this_machine_reaches_are_refused_until_they_are_allowed() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    sandbox.run(&["sync", &server.url("/docs/")]).refuses(2, &["only this machine or its network"]);
+    assert_eq!(server.paths(), Vec::<String>::new());
+    sandbox.run(&["sync", "gopher://example.org/"]).refuses(2, &["web sites", "feeds"]);
+    sandbox.run(&["sync", &server.url("/docs/"), "--set", "delay"]).refuses(2, &["NAME=VALUE"]);
+    sandbox.run(&["sync", &server.url("/docs/"), "--set", "speed=1"]).refuses(2, &["speed", "no setting"]);
+}
+
+#[test]
+fn a_job_over_a_site_is_exported_declared_and_deleted_like_any_other() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    let root = server.url("/docs/");
+    sync(&sandbox, &root, HERE);
+    let exported = sandbox.run(&["export"]).exits(0).out;
+    assert!(exported.contains(&root) && exported.contains("\"web\""), "{exported}");
+    let file = sandbox.path().join("jobs.json");
+    std::fs::write(&file, &exported).unwrap();
+    sandbox.run(&["apply", "-f", file.to_str().unwrap()]).exits(0);
+    let shown = sandbox.run(&["job", "show", "docs", "--json"]).exits(0).json();
+    assert_eq!(shown[0]["root"], json!(root));
+    sandbox.run(&["job", "move", "docs", "/tmp"]).refuses(2, &["only folders are moved"]);
+    sandbox.run(&["sync", &root, "--dry-run"]).refuses(2, &["following links"]);
+    sandbox.run(&["job", "delete", "docs", "--yes"]).exits(0);
+    assert_eq!(found(&sandbox, &server, "*"), Vec::<String>::new());
+}
