@@ -4,7 +4,6 @@
 //! What such a job has is what can be reached from its seeds. A run visits each document once; what no document leads to any more is
 //! removed at its end, unless something that was not read to its end led to it before (`docs/decisions/0037-reach.md`).
 
-use std::collections::BTreeMap;
 use std::io::Read;
 
 use ingather_model::access::Acl;
@@ -73,12 +72,10 @@ pub struct Leads {
 }
 
 /// One document that another one leads to. It is in the container of that one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// Its key.
     pub key: String,
     /// How many bytes of it are its parent part, as in [`Group::parent`](crate::repository::Group::parent).
     pub parent_bytes: usize,
-    /// What is handed down to it, by name: it is visited again when that changes.
-    pub hands_down: BTreeMap<String, Vec<String>>,
 }

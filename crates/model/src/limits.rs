@@ -372,8 +372,8 @@ pub const EXTRACT_PARTS_MAX: usize = 10_000;
 pub const LINKS_MAX: usize = 10_000;
 /// Bytes of the address of one link, and of one value that goes with it; longer ones are left out.
 pub const LINK_BYTES_MAX: usize = 4 << 10;
-/// Threads of a run that follow links: each waits for one answer at a time, most of the time.
-pub const FETCHERS: usize = 32;
+/// Threads of a run that follow links: each waits for one answer at a time, most of the time. So many hosts are asked at once.
+pub const FETCHERS: usize = 64;
 /// Keys of reached documents that a run remembers, so that links to them are not looked up: 32 MiB.
 pub const REACHED_KEYS_MAX: usize = 1 << 20;
 /// For so long after its beginning another run goes on with one that follows links and did not come to its end, milliseconds: what was

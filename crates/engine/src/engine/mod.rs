@@ -369,7 +369,9 @@ impl Engine {
         std::thread::scope(|scope| {
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|n| {
-                    let permit = run.dispatcher.permit((n > 0).then_some(workers - 1));
+                    // Those that wait for answers of others keep nobody from being busy: what they read is read by few children at a time.
+                    let shares = n > 0 && run.reach.is_none();
+                    let permit = run.dispatcher.permit(shares.then_some(workers - 1));
                     start(scope, run, move || {
                         failing(run, || {
                             let mut place = Place::new(run, permit);

@@ -207,11 +207,7 @@ impl Refers for ScriptSite {
                 return Ok(VisitAnswer::Unchanged { acl });
             }
         }
-        let reference = |name: &String| Reference {
-            key: name.clone(),
-            parent_bytes: parent_bytes(name),
-            ..Reference::default()
-        };
+        let reference = |name: &String| Reference { key: name.clone(), parent_bytes: parent_bytes(name) };
         let incomplete = page.answer == Answer::CutOff;
         let kept = if incomplete { page.links.len() / 2 } else { page.links.len() };
         let references = page.links.iter().take(kept).map(reference).collect();

@@ -135,6 +135,9 @@ fn a_job_over_a_site_is_exported_declared_and_deleted_like_any_other() {
     sandbox.run(&["apply", "-f", file.to_str().unwrap()]).exits(0);
     let shown = sandbox.run(&["job", "show", "docs", "--json"]).exits(0).json();
     assert_eq!(shown[0]["root"], json!(root));
+    sandbox
+        .run(&["sync", &root, "--update", "--schedule", "continuous"])
+        .refuses(2, &["cannot be watched", "every 6h"]);
     sandbox.run(&["job", "move", "docs", "/tmp"]).refuses(2, &["only folders are moved"]);
     sandbox.run(&["sync", &root, "--dry-run"]).refuses(2, &["following links"]);
     sandbox.run(&["job", "delete", "docs", "--yes"]).exits(0);

@@ -9,6 +9,7 @@ use ingather_engine::jobs::check_pipeline;
 use ingather_engine::{Mode, Options, Report, outputs};
 use ingather_model::fault::Fault;
 use ingather_model::job::notify::Notify;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{ADDRESSES, Definition, RunKind};
 use ingather_model::names;
 use ingather_model::run_counts::{RunCounts, counted, number};
@@ -207,6 +208,13 @@ impl Wanted {
         let before = self.stored.as_ref().and_then(|stored| stored.definition.schedule.as_ref());
         if let Some(schedule) = self.definition.schedule.as_ref().filter(|new| before != Some(*new)) {
             schedule::check(schedule, context.now()).map_err(|why| Problem::new(Code::Definition, why))?;
+            // A pass looks at everything, and whoever owns a site did not ask for that every few minutes.
+            if *schedule == Schedule::Continuous && !self.lists(&context.registry) {
+                return Err(Problem::new(
+                    Code::Definition,
+                    "a source that is found by following links cannot be watched; give the job times, such as `every 6h`",
+                ));
+            }
         }
         self.refuse_unknown_notifiers(context)?;
         self.definition.history.check().map_err(|why| Problem::new(Code::Definition, why))?;
