@@ -376,6 +376,9 @@ pub const LINK_BYTES_MAX: usize = 4 << 10;
 pub const FETCHERS: usize = 64;
 /// Keys of reached documents that a run remembers, so that links to them are not looked up: 32 MiB.
 pub const REACHED_KEYS_MAX: usize = 1 << 20;
+/// Pieces in which the marks of a run that follows links are written before all are written in one: a run of a million pages begins with few rows
+/// when it goes on.
+pub const REACH_PIECES_MAX: i64 = 256;
 /// For so long after its beginning another run goes on with one that follows links and did not come to its end, milliseconds: what was
 /// visited a week ago is looked at again.
 pub const REACH_GOES_ON_MS: i64 = 7 * 24 * 60 * 60 * 1_000;

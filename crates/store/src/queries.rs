@@ -172,6 +172,7 @@ queries! {
     shared RUN_GO_BY = "run/go_by";
     shared RUN_SEEDED = "run/seeded";
     shared RUN_BASIS = "run/basis";
+    shared LISTED_IDS_CLEAR = "listed_ids/clear";
     shared LISTED_IDS_TAKE_OVER = "listed_ids/take_over";
     split HISTORY_ADD = "history/add";
     shared HISTORY_LIST = "history/list";

@@ -271,6 +271,29 @@ fn a_run_goes_on_where_one_died_and_visits_nothing_again_that_was_over() {
     }
 }
 
+/// A line of pages, of which each leads to the next one: each visit marks one.
+#[test]
+fn marks_of_a_long_run_are_few_rows_and_all_are_there_when_it_goes_on() {
+    let mut world = world_of_a_site(Kind::Sqlite);
+    let pages = 2 * limits::REACH_PIECES_MAX + 20;
+    site(&world, |site| {
+        site.seeds = vec!["p/0".to_owned()];
+        for n in 0..pages {
+            let links = vec![format!("p/{}", (n + 1) % pages)];
+            site.pages.insert(format!("p/{n}"), Page { text: n.to_string(), links, ..Page::default() });
+        }
+    });
+    world.crash.arm("before read", pages as u64 - 5);
+    drop(world.run("docs", FULL));
+    world.reopen();
+    let marks = world.rows().into_iter().find(|(table, _)| table == "listed_ids").map_or(0, |(_, rows)| rows);
+    assert!((1..=limits::REACH_PIECES_MAX).contains(&marks), "{marks} rows");
+    visited(&world);
+    run(&world);
+    assert!(visited(&world).len() < 40, "what was over is visited again");
+    assert_eq!(names(&world).len() as i64, pages);
+}
+
 #[test]
 fn a_run_that_a_person_has_stopped_is_begun_anew() {
     let world = world_of_a_site(Kind::Sqlite);

@@ -67,3 +67,12 @@ pub fn take_over(sql: &mut Sql<'_>, job: JobId, from: i64, by: i64) -> Result<()
     sql.execute(&queries::LISTED_IDS_TAKE_OVER, &values)?;
     Ok(())
 }
+
+/// What a run has met is written anew, all of it in one.
+///
+/// # Errors
+/// What the database says.
+pub fn rewrite_marks(sql: &mut Sql<'_>, job: JobId, number: i64, ids: &[u8]) -> Result<()> {
+    sql.execute(&queries::LISTED_IDS_CLEAR, &[Value::Int(job.0), Value::Int(number)])?;
+    super::add_listed_ids(sql, job, number, 0, ids)
+}

@@ -1,5 +1,6 @@
 //! A site is indexed by following its links, politely, and again nearly for free.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use ingather_testkit::script_repository::server::{Answer, SiteServer};
@@ -142,4 +143,50 @@ fn a_job_over_a_site_is_exported_declared_and_deleted_like_any_other() {
     sandbox.run(&["sync", &root, "--dry-run"]).refuses(2, &["following links"]);
     sandbox.run(&["job", "delete", "docs", "--yes"]).exits(0);
     assert_eq!(found(&sandbox, &server, "*"), Vec::<String>::new());
+}
+
+/// Killed at any place, the next run asks for what is left and for hardly anything twice.
+#[test]
+fn a_crawl_that_is_killed_goes_on() {
+    let (sandbox, server) = (Sandbox::sqlite(), SiteServer::start());
+    let pages = 400;
+    for n in 0..pages {
+        let links = [2 * n + 1, 2 * n + 2].map(|n| format!("p{n}"));
+        let links: Vec<&str> = links
+            .iter()
+            .filter(|link| link[1..].parse::<usize>().unwrap() < pages)
+            .map(String::as_str)
+            .collect();
+        server.put(&format!("/docs/p{n}"), Answer::linked(&format!("page {n}"), &links));
+    }
+    let root = server.url("/docs/p0");
+    let flags = [HERE, &["--set", "at_once=4", "--to", "null"]].concat();
+    let mut asked: Vec<String> = Vec::new();
+    let mut kills = 0;
+    loop {
+        let mut sync = sandbox.command(&[&["sync", &root, "-q"], &flags[..]].concat());
+        let mut sync = sync.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let seen = asked.len();
+        let code = loop {
+            asked.extend(server.paths().into_iter().filter(|path| path.starts_with("/docs/p")));
+            if let Some(status) = sync.try_wait().unwrap() {
+                break status.code();
+            }
+            if kills < 3 && asked.len() >= seen + pages / 5 {
+                sync.kill().unwrap();
+                kills += 1;
+                break sync.wait().unwrap().code();
+            }
+            std::thread::yield_now();
+        };
+        if code == Some(0) {
+            break;
+        }
+        assert_eq!(code, None, "it was killed");
+    }
+    let documents = sandbox.run(&["document", "list", "p0", "--json", "--limit", "1000"]).exits(0).json();
+    // The usual sitemap, which is not there, is one of them.
+    assert_eq!(documents.len(), pages + 1);
+    let twice = asked.len() - pages;
+    assert!(kills == 3 && twice <= kills * 64, "{kills} kills, {twice} pages were asked for twice");
 }

@@ -96,7 +96,16 @@ fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Resu
             return Ok(());
         }
         let marks: RoaringTreemap = reached.iter().map(|id| *id as u64).collect();
-        runs::add_listed_ids(sql, run.job.id, run.number, state.pieces, &id_set::to_bytes(&marks))
+        if state.pieces < limits::REACH_PIECES_MAX {
+            return runs::add_listed_ids(
+                sql,
+                run.job.id,
+                run.number,
+                state.pieces,
+                &id_set::to_bytes(&marks),
+            );
+        }
+        runs::reach::rewrite_marks(sql, run.job.id, run.number, &id_set::to_bytes(&(marks | &state.ids)))
     })?;
     Ok(take_over(run, reach, &mut state, written))
 }
@@ -229,7 +238,9 @@ fn request(run: &Run, sql: &mut Sql<'_>, reached: &[i64]) -> std::result::Result
 /// What is on disk now counts.
 fn take_over(run: &Run, reach: &Reach, state: &mut Reached, written: Written) -> Vec<i64> {
     state.fresh = written.fresh;
-    state.pieces += i64::from(!written.reached.is_empty());
+    if !written.reached.is_empty() {
+        state.pieces = if state.pieces < limits::REACH_PIECES_MAX { state.pieces + 1 } else { 1 };
+    }
     for (key, id) in written.ids {
         state.remember(key, id);
     }
