@@ -60,8 +60,14 @@ impl<'r> Pages<'r> {
         visitor.item.admission = None;
         let (page, leads) = match visited {
             Ok(VisitAnswer::Unchanged { acl }) if memo.is_some() => {
+                let acl_id = visitor.acl_id_of(&acl)?;
+                if visitor.needs_record(acl_id) {
+                    self.reach.read_anyway(visitor.item.id);
+                    visitor.put_back();
+                    return Ok(());
+                }
                 visitor.memo = memo;
-                (Page::Unchanged { acl_id: visitor.acl_id_of(&acl)? }, Some(None))
+                (Page::Unchanged { acl_id }, Some(None))
             }
             Ok(VisitAnswer::Unchanged { .. }) => {
                 let fault = Fault::broken("connector", "the connector compared it with nothing");
@@ -159,6 +165,11 @@ impl<'r> Visitor<'r> {
             return Ok(None);
         }
         Ok(self.run.reader.read(|sql| links::memo(sql, self.item.id))?)
+    }
+
+    /// Whether somebody else may see it now, and some output takes that only with what was read.
+    fn needs_record(&self, acl_id: AclId) -> bool {
+        !self.by_reference() && self.item.known.as_ref().is_none_or(|known| known.acl_id != Some(acl_id))
     }
 
     fn page(self, page: Page) -> Result<Done<'r>> {

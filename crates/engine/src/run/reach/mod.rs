@@ -45,7 +45,8 @@ struct Reached {
     ids: RoaringTreemap,
     /// Those of them that were queued when the process began: nobody knows whether a visit of them had begun before.
     adopted: RoaringTreemap,
-    /// Those that are read even if they are as before: something that they led to is not known any more, and only they have its name.
+    /// Those that are read even if they are as before: something that they led to is not known any more, and only they have its name; or an
+    /// output needs the record.
     must_read: RoaringTreemap,
     frontier: Frontier,
     /// Ids of documents that were reached, by key: most links lead to what was reached before. Bounded; what is not here is looked up.
@@ -86,6 +87,11 @@ impl Reach {
     /// Whether a document is to be read also where it is as before.
     pub(crate) fn must_read(&self, id: i64) -> bool {
         self.lock().must_read.contains(id as u64)
+    }
+
+    /// A document is to be read although it is as before.
+    pub(crate) fn read_anyway(&self, id: i64) {
+        self.lock().must_read.insert(id as u64);
     }
 
     /// Documents were taken by a visitor.
