@@ -9,6 +9,7 @@ use ingather_model::lifecycle::outcome::{FailureCode, FailureKind};
 use ingather_model::limits;
 use ingather_model::merge::Known;
 use ingather_store::documents::{DocumentUpdate, links};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::NotedFailure;
 
 use super::outcome::{Outcome, VisitArtifacts};
@@ -67,7 +68,8 @@ impl<'r> Pages<'r> {
                     return Ok(());
                 }
                 visitor.memo = memo;
-                (Page::Unchanged { acl_id }, Some(None))
+                let leads = if failpoint(Failpoint::UnchangedLeadsNowhere) { None } else { Some(None) };
+                (Page::Unchanged { acl_id }, leads)
             }
             Ok(VisitAnswer::Unchanged { .. }) => {
                 let fault = Fault::broken("connector", "the connector compared it with nothing");
@@ -98,6 +100,7 @@ impl<'r> Pages<'r> {
             }
             // What is left out, and what is gone for good, leads nowhere.
             Err(fault @ (Fault::Refused(_) | Fault::Gone)) => (Page::Fault(fault), None),
+            Err(fault) if failpoint(Failpoint::FailedLeadsNowhere) => (Page::Fault(fault), None),
             Err(fault) => (Page::Fault(fault), Some(None)),
         };
         let (id, container) = (visitor.item.id, visitor.item.container);
@@ -114,7 +117,9 @@ impl<'r> Pages<'r> {
 
     /// Writes down what the documents lead to, and then sends what was read.
     pub(super) fn send(&mut self, second_look: &mut SecondLook<'r>) -> Result<()> {
-        let again = reach::find(self.run, self.reach, &std::mem::take(&mut self.found))?;
+        let found = std::mem::take(&mut self.found);
+        let is_late = failpoint(Failpoint::LeadsAfterTheDocument);
+        let again = if is_late { Vec::new() } else { reach::find(self.run, self.reach, &found)? };
         self.bytes = 0;
         for (visitor, page) in std::mem::take(&mut self.read) {
             let done = match again.contains(&visitor.item.id) {
@@ -122,6 +127,9 @@ impl<'r> Pages<'r> {
                 false => visitor.page(page)?,
             };
             second_look.take(done)?;
+        }
+        if is_late {
+            reach::find(self.run, self.reach, &found)?;
         }
         Ok(())
     }
@@ -160,7 +168,9 @@ impl<'r> Visitor<'r> {
     /// What the last visit left, where it is enough to hear that nothing has changed since.
     fn memo(&self) -> Result<Option<Vec<u8>>> {
         let must_read = self.run.reach.as_ref().is_some_and(|reach| reach.must_read(self.item.id));
-        let is_enough = !must_read && !self.run.rereads && self.holds_all() && self.is_shown_as_known();
+        let is_confirmed =
+            self.holds_all() && self.is_shown_as_known() || failpoint(Failpoint::MemoOfUnconfirmed);
+        let is_enough = !must_read && !self.run.rereads && is_confirmed;
         if !is_enough {
             return Ok(None);
         }
@@ -190,7 +200,9 @@ impl<'r> Visitor<'r> {
             }
             Page::Read { update, passed } => self.made(update, passed),
             Page::NoEntry(reason) => self.declined(reason),
-            Page::Fault(Fault::Unreadable(reason)) => self.shut(reason),
+            Page::Fault(Fault::Unreadable(reason)) if !failpoint(Failpoint::ShutStaysVisible) => {
+                self.shut(reason)
+            }
             Page::Fault(fault) => self.fault(fault, None),
         }
     }
