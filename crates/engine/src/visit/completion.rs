@@ -101,7 +101,9 @@ impl Completion<'_> {
             if matches!(completed.outcome, Outcome::Skipped(_)) {
                 unkept.push(item.id);
             }
-            end.is_mended = completed.failure.is_none() && run.had_failure(item);
+            // Where the process dies before the sweep, since when a page is missing is known still.
+            let is_mended = completed.failure.is_none() && !(is_vanished && run.reach.is_some());
+            end.is_mended = is_mended && run.had_failure(item);
             end.failure.clone_from(&completed.failure);
             ended.push(end);
         }

@@ -117,9 +117,10 @@ impl<'r> Pages<'r> {
 
     /// Writes down what the documents lead to, and then sends what was read.
     pub(super) fn send(&mut self, second_look: &mut SecondLook<'r>) -> Result<()> {
-        let found = std::mem::take(&mut self.found);
-        let is_late = failpoint(Failpoint::LeadsAfterTheDocument);
-        let again = if is_late { Vec::new() } else { reach::find(self.run, self.reach, &found)? };
+        let again = match failpoint(Failpoint::LeadsAfterTheDocument) {
+            true => Vec::new(),
+            false => self.write()?,
+        };
         self.bytes = 0;
         for (visitor, page) in std::mem::take(&mut self.read) {
             let done = match again.contains(&visitor.item.id) {
@@ -128,10 +129,17 @@ impl<'r> Pages<'r> {
             };
             second_look.take(done)?;
         }
-        if is_late {
-            reach::find(self.run, self.reach, &found)?;
-        }
         Ok(())
+    }
+
+    /// All that was read is sent: nothing is left to be written, but for a planted fault.
+    pub(super) fn end(mut self) -> Result<()> {
+        if failpoint(Failpoint::LeadsAfterTheDocument) { self.write().map(drop) } else { Ok(()) }
+    }
+
+    /// Writes down what the documents lead to: those that are to be read once more.
+    fn write(&mut self) -> Result<Vec<i64>> {
+        reach::find(self.run, self.reach, &std::mem::take(&mut self.found))
     }
 }
 
@@ -156,12 +164,13 @@ impl<'r> Visitor<'r> {
         visited
     }
 
-    /// Whether it was not there when a visit of it came to its end last, or none ever did.
+    /// Whether it was not there when a visit of it came to its end last, or none ever did and no output was sent anything of it.
     fn is_dead(&self) -> bool {
         let is_dead_link = |failure: NotedFailure| {
             failure.kind == FailureKind::Skipped && failure.code == Some(FailureCode::Missing)
         };
-        !self.item.known.as_ref().is_some_and(Known::is_settled)
+        let was_settled = self.item.known.as_ref().is_some_and(Known::is_settled);
+        (!was_settled && self.deliveries.all().next().is_none())
             || self.item.noted.failure.is_some_and(is_dead_link)
     }
 
