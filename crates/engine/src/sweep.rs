@@ -68,6 +68,12 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
         }
     }
     let mut judged = judge_all(run, result)?;
+    if failpoint(Failpoint::LinkedIslandsStay) {
+        let absent: Vec<i64> = judged.absent.iter().map(|id| id as i64).collect();
+        for (_, targets) in run.reader.read(|sql| documents::links::get(sql, &absent))? {
+            judged.absent -= id_set::from_bytes(&targets)?;
+        }
+    }
     let guard = if run.guard_off { Guard::Off } else { run.definition.delete_guard };
     // What a rule leaves out now counts like what is gone: a mistyped pattern empties an output, too. What no output holds costs
     // nothing, as files that came and went while they were listed.
@@ -118,7 +124,8 @@ fn judge_one(run: &Run, result: &ListingResult, stored: &Stored, judged: &mut Ju
     let keep = |judged: &mut Judged| judged.kept += u64::from(!run.was_refilled(stored.known.id.0));
     if run.reach.is_some() {
         // Nothing leads to it: no look at it is needed for that. Where not all seeds were named, nobody knows.
-        if result.complete || lock(&run.vanished).contains(id) {
+        let proves = result.complete || failpoint(Failpoint::UnnamedSeedsRemove);
+        if proves || lock(&run.vanished).contains(id) {
             judged.absent.insert(id);
         } else {
             keep(judged);
@@ -196,8 +203,8 @@ pub(crate) fn sweep(
     guard_window::note(run, store, if held { None } else { Some(to_go.len()) })?;
     // What is gone and is led to stays known as a dead link.
     let dead: RoaringTreemap = match &run.reach {
-        Some(reach) => reach.ids() & &*lock(&run.vanished),
-        None => RoaringTreemap::new(),
+        Some(reach) if !failpoint(Failpoint::DeadLinkForgotten) => reach.ids() & &*lock(&run.vanished),
+        _ => RoaringTreemap::new(),
     };
     let (dead, leaving): (Vec<i64>, Vec<i64>) = leaving.into_iter().partition(|id| dead.contains(*id as u64));
     let mut removed = remover.remove(&leaving)?;

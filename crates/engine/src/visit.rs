@@ -115,6 +115,7 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
     }
     second_look.look()?;
     complete(second_look.quiet.iter())?;
+    pages.map_or(Ok(()), |(pages, _)| pages.end())?;
     if run.dispatcher.handed_over(claimed) {
         run.notify_outputs();
     }

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 mod erased;
 mod kept;
 mod moves;
+mod outputs;
 mod rare;
 mod routes;
+mod sites;
 
 use crate::dice::Dice;
 use ingather_testkit::scenario::with_turns;
@@ -76,6 +78,8 @@ struct World {
     erases: bool,
     /// People move jobs, and a service works.
     serves: bool,
+    /// How many jobs are over a site, and whether there are no others.
+    site: Option<(usize, bool)>,
     /// Texts so far that nothing else ever had.
     texts: usize,
     jobs: Vec<&'static str>,
@@ -97,10 +101,11 @@ pub fn of_seed(seed: u64) -> String {
         outputs: Vec::new(),
         all_fit,
         some_told,
-        keeps: seed % 4 == 1,
+        keeps: seed % 4 == 1 && sites::share(seed).is_none_or(|(_, is_alone)| !is_alone),
         routed: seed % 5 == 3,
         erases: seed % 3 == 1,
         serves: seed % 5 == 4,
+        site: sites::share(seed),
         texts: 0,
         jobs: Vec::new(),
         together: false,
@@ -142,19 +147,27 @@ impl World {
             self.tell(&format!("output {name} {kind}"));
         }
         let jobs = 1 + self.dice.below(3);
-        for name in &["whole", "part", "other"][..jobs] {
+        let has_files = self.site.is_none_or(|(_, is_alone)| !is_alone);
+        for name in ["whole", "part", "other"].iter().take(jobs).filter(|_| has_files) {
             self.jobs.push(name);
             self.define(name);
         }
         // The other worlds stay as they were before there were such runs.
         self.together = seed % 5 == 2 && jobs > 1;
+        self.begin_site();
         self.tell("watch");
+        if self.site.is_some() {
+            self.fill_site();
+        }
         for _ in 0..3 + self.dice.below(5) {
             self.put();
         }
     }
 
     fn define(&mut self, name: &'static str) {
+        if sites::JOBS.contains(&name) {
+            return self.define_over_site(name);
+        }
         let root = if name == "whole" { "" } else { self.dice.one(ROOTS) };
         let mut to: Vec<&str> = Vec::new();
         for (output, _) in self.outputs.clone() {
@@ -177,6 +190,9 @@ impl World {
     }
 
     fn step(&mut self) {
+        if self.site.is_some() && !self.dice.once_in(3) {
+            return self.site_step();
+        }
         if self.keeps && self.dice.once_in(4) {
             return self.kept_or_between_looks();
         }
@@ -350,43 +366,6 @@ impl World {
                 self.tell(&format!("source {file} {word}"));
             }
             _ => {}
-        }
-    }
-
-    fn output_fault(&mut self) {
-        let at = self.dice.below(self.outputs.len());
-        let (output, kind) = self.outputs[at];
-        if kind == "told" && self.dice.once_in(4) {
-            let how = self.dice.one(&["cut", "rotated"]);
-            return self.tell(&format!("fault {output} {how}"));
-        }
-        let name = if self.dice.once_in(3) { "*" } else { self.dice.one(self.names) };
-        let times = 1 + self.dice.below(4);
-        let word = self.dice.one(&[
-            "passing",
-            "passing",
-            "keeping",
-            "busy",
-            "timeout",
-            "timeout",
-            "late",
-            "late",
-            "short",
-            "double",
-            "commit",
-            "fine",
-            "slow:700",
-            "slow:9000",
-            "refused",
-            "forgets",
-            "older",
-        ]);
-        match word {
-            "forgets" | "older" if kind != "committing" => {}
-            "short" | "double" | "commit" | "fine" | "forgets" | "older" | "slow:700" | "slow:9000" => {
-                self.tell(&format!("fault {output} {word}"));
-            }
-            _ => self.tell(&format!("fault {output} {word} {name} {times}")),
         }
     }
 

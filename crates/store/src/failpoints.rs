@@ -119,6 +119,20 @@ pub enum Failpoint {
     ClosedWindowIgnored,
     ClockAheadHolds,
     RefusedTriedAgain,
+    ReachedWithoutMark,
+    LeadsAfterTheDocument,
+    UnchangedLeadsNowhere,
+    FailedLeadsNowhere,
+    CutOffForgets,
+    MissingAtOnce,
+    MissingAtTheSecondLook,
+    MissingSinceAnotherFault,
+    UnnamedSeedsRemove,
+    DeadLinkForgotten,
+    MemoOfUnconfirmed,
+    GoesOnUnderOthers,
+    ShutStaysVisible,
+    LinkedIslandsStay,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -245,6 +259,20 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::ClosedWindowIgnored, "a run that was cut off goes on outside its window"),
     (Failpoint::ClockAheadHolds, "a clock that was ahead once keeps a job from running"),
     (Failpoint::RefusedTriedAgain, "what a person was refused begins by itself later"),
+    (Failpoint::ReachedWithoutMark, "what a run has reached has its row, and no mark for the run that goes on with it"),
+    (Failpoint::LeadsAfterTheDocument, "what a page leads to is written after the page was handed to outputs"),
+    (Failpoint::UnchangedLeadsNowhere, "a page that is as before leads nowhere"),
+    (Failpoint::FailedLeadsNowhere, "a page that fails leads nowhere"),
+    (Failpoint::CutOffForgets, "a page of which not all links were found forgets what it led to before"),
+    (Failpoint::MissingAtOnce, "a page is believed to be gone at its first 404"),
+    (Failpoint::MissingAtTheSecondLook, "a page is believed to be gone at its second 404, also within the hour"),
+    (Failpoint::MissingSinceAnotherFault, "the hour of a missing page begins with another fault"),
+    (Failpoint::UnnamedSeedsRemove, "what was not reached is removed although not all seeds were named"),
+    (Failpoint::DeadLinkForgotten, "a page that is gone for good, and that something leads to, loses its row"),
+    (Failpoint::MemoOfUnconfirmed, "it is enough that a page is as before although an output has not confirmed it"),
+    (Failpoint::GoesOnUnderOthers, "a run goes on with one under other settings, or with one that a person has stopped"),
+    (Failpoint::ShutStaysVisible, "what a source shuts is found by those who found it before"),
+    (Failpoint::LinkedIslandsStay, "pages that nothing but each other leads to stay"),
 ];
 
 #[cfg(feature = "failpoints")]

@@ -4,6 +4,7 @@
 //! output one                       also: output one committing | plain
 //! job docs to=one                  also: root=d/ guard=off guard=10/2 schedule=every_15m compare=content keep=extracted stage={"decline":"x"}
 //! source a.txt v1, sub/b.txt v1    words of files and folders: see `steps`
+//! site seeds a, a v1 leads:b       words of pages that lead to each other: see `site`
 //! run docs                         also: run docs minimal dry-run guard-off accept-devices
 //! together docs, other             runs of several jobs in one process at the same time
 //! expect balance: added 2
@@ -35,7 +36,10 @@ mod faults;
 mod invariants;
 mod ledger;
 mod moves;
+mod of_sites;
 mod oracle;
+mod reader;
+mod site;
 mod steps;
 
 use ingather_engine::remove::Removed;
@@ -78,6 +82,8 @@ pub(crate) struct Play {
     erased: erasing::Ledger,
     /// What people have asked of jobs.
     moves: moves::Moves,
+    /// What jobs over the site may have reached of it.
+    readers: reader::Readers,
     serving: moves::Serving,
     /// Times in the inventory may contradict each other.
     clock_was_set_back: bool,
@@ -142,6 +148,7 @@ fn play_in(world: World, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Vec<St
         invariants: invariants::Invariants::default(),
         erased: erasing::Ledger::default(),
         moves: moves::Moves::default(),
+        readers: reader::Readers::default(),
         serving: moves::Serving::default(),
         clock_was_set_back: false,
         changed_meanwhile: false,
@@ -197,10 +204,14 @@ impl Play {
         );
         self.note_outputs();
         let before = (self.watching && asks).then(|| self.before(rest));
+        let reading = self.before_reading();
         self.step(word, rest)?;
+        self.read(reading, word);
         self.note_source();
         self.note_outputs();
-        if self.watching && !matches!(word, "output" | "job" | "source" | "meanwhile" | "fault" | "quiet") {
+        if self.watching
+            && !matches!(word, "output" | "job" | "source" | "site" | "meanwhile" | "fault" | "quiet")
+        {
             self.judge(before.as_ref(), word, rest);
         }
         Ok(())
@@ -208,6 +219,7 @@ impl Play {
 
     fn note_source(&mut self) {
         self.invariants.note(&crate::script_repository::locked(&self.world.source));
+        crate::together::site::site(&self.world, |site| self.invariants.note_site(site));
     }
 
     /// What a line led to, for a person.

@@ -32,11 +32,14 @@ impl Engine {
                 ),
             ));
         }
+        // Where all is to be read again, what another run has visited is not read by going on with it.
         let goes_by = format!(
-            "{}\n{}\n{}\n{}",
+            "{}\n{}\n{}\n{} {}\n{}",
             job.root,
             job.definition.source,
             settings.0,
+            options.rereads,
+            job.rereads,
             job.definition.outputs.join("\n")
         );
         Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()))))

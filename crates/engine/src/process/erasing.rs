@@ -329,6 +329,8 @@ impl Engine {
     pub fn readmit(&self, job: &Job, document: &Erasable, (place, by): (&str, &str)) -> Result<bool> {
         let writer = self.writing()?;
         let work = self.process.begin(job, "readmission of a document", Some(&writer), &self.cancel)?;
+        // Links to what is erased are not kept: pages that have them are read once more, although they are as before.
+        let is_found_by_links = self.repository(job)?.refers().is_some();
         let removed = writer.store.write(Durability::Synced, |sql| {
             writer.lease.fence(sql)?;
             let admitted = self.admit(sql, (place, job), (writer.call.now(), by))?;
@@ -338,6 +340,9 @@ impl Engine {
             let again: Vec<VisitRequest> = document.document.map(again).into_iter().collect();
             if !failpoint(Failpoint::ReadmittedByHalf) {
                 queue::enqueue(sql, job.id, 0, &again)?;
+            }
+            if is_found_by_links {
+                jobs::ask_reread(sql, job.id)?;
             }
             begins_at_once(sql, job.id)?;
             Ok(removed)

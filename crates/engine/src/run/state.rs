@@ -11,6 +11,7 @@ use ingather_model::job::Definition;
 use ingather_model::lifecycle::outcome::FailureCode;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::leases::Lease;
 use ingather_store::queue::{Attention, Noted};
@@ -153,7 +154,9 @@ impl RunState {
 
     /// Since when a document is missing, where it is missing `now`.
     pub(crate) fn missing_since(&self, item: &WorkItem, now: i64) -> i64 {
-        let noted = item.noted.failure.filter(|failure| failure.code == Some(FailureCode::Missing));
+        let is_missing = |code| code == Some(FailureCode::Missing);
+        let counts = |code| is_missing(code) || failpoint(Failpoint::MissingSinceAnotherFault);
+        let noted = item.noted.failure.filter(|failure| counts(failure.code));
         match noted {
             Some(failure) => failure.first_at,
             None => *lock(&self.missing).entry(item.id).or_insert(now),

@@ -9,6 +9,7 @@ use ingather_model::limits;
 use ingather_model::retry::{self, Attempts, Next};
 use ingather_model::run_counts::RunCounts;
 use ingather_store::documents::links;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
 use ingather_store::runs::history::Noted;
 use ingather_store::states::{self, EndedVisit};
@@ -100,7 +101,9 @@ impl Completion<'_> {
             if matches!(completed.outcome, Outcome::Skipped(_)) {
                 unkept.push(item.id);
             }
-            end.is_mended = completed.failure.is_none() && run.had_failure(item);
+            // Where the process dies before the sweep, since when a page is missing is known still.
+            let is_mended = completed.failure.is_none() && !(is_vanished && run.reach.is_some());
+            end.is_mended = is_mended && run.had_failure(item);
             end.failure.clone_from(&completed.failure);
             ended.push(end);
         }
@@ -194,7 +197,9 @@ fn follow<'v>(run: &RunState, visit: &'v PendingVisit, now: i64) -> CompletedVis
             let made = run.attempt(&visit.item);
             let reason = fault.reason();
             let since = if fault.is_missing() { run.missing_since(&visit.item, now) } else { now };
+            let is_believed = fault.is_missing() && is_believed_early(made);
             match retry::after(&fault, Attempts { made, most: limits::ATTEMPTS_MAX, since }, now) {
+                Next::Again { .. } if is_believed => (Outcome::Vanished, None, None),
                 Next::Again { at } => (
                     Outcome::Again(fault),
                     Some(failure(FailureKind::Retrying, i64::from(made), reason)),
@@ -224,6 +229,11 @@ fn follow<'v>(run: &RunState, visit: &'v PendingVisit, now: i64) -> CompletedVis
         other => (other, None, None),
     };
     CompletedVisit { visit, outcome, failure, again_at }
+}
+
+/// Whether a planted fault has a page be gone that was missing so often.
+fn is_believed_early(made: u32) -> bool {
+    failpoint(Failpoint::MissingAtOnce) || (failpoint(Failpoint::MissingAtTheSecondLook) && made > 1)
 }
 
 fn count(run: &RunState, counts: &mut RunCounts, completed: &CompletedVisit<'_>) {

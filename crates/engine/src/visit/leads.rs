@@ -9,6 +9,7 @@ use ingather_model::lifecycle::outcome::{FailureCode, FailureKind};
 use ingather_model::limits;
 use ingather_model::merge::Known;
 use ingather_store::documents::{DocumentUpdate, links};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::NotedFailure;
 
 use super::outcome::{Outcome, VisitArtifacts};
@@ -64,8 +65,15 @@ impl<'r> Pages<'r> {
         }
         let (page, leads) = match visited {
             Ok(VisitAnswer::Unchanged { acl }) if memo.is_some() => {
+                let acl_id = visitor.acl_id_of(&acl)?;
+                if visitor.needs_record(acl_id) {
+                    self.reach.read_anyway(visitor.item.id);
+                    visitor.put_back();
+                    return Ok(());
+                }
                 visitor.memo = memo;
-                (Page::Unchanged { acl_id: visitor.acl_id_of(&acl)? }, Some(None))
+                let leads = if failpoint(Failpoint::UnchangedLeadsNowhere) { None } else { Some(None) };
+                (Page::Unchanged { acl_id }, leads)
             }
             Ok(VisitAnswer::NotYet) => {
                 let fault = Fault::broken("connector", "the connector puts it off again and again");
@@ -100,6 +108,7 @@ impl<'r> Pages<'r> {
             }
             // What is left out, and what is gone for good, leads nowhere.
             Err(fault @ (Fault::Refused(_) | Fault::Gone)) => (Page::Fault(fault), None),
+            Err(fault) if failpoint(Failpoint::FailedLeadsNowhere) => (Page::Fault(fault), None),
             Err(fault) => (Page::Fault(fault), Some(None)),
         };
         let (id, container) = (visitor.item.id, visitor.item.container);
@@ -116,7 +125,10 @@ impl<'r> Pages<'r> {
 
     /// Writes down what the documents lead to, and then sends what was read.
     pub(super) fn send(&mut self, second_look: &mut SecondLook<'r>) -> Result<()> {
-        let again = reach::find(self.run, self.reach, &std::mem::take(&mut self.found))?;
+        let again = match failpoint(Failpoint::LeadsAfterTheDocument) {
+            true => Vec::new(),
+            false => self.write()?,
+        };
         self.bytes = 0;
         for (visitor, page) in std::mem::take(&mut self.read) {
             let done = match again.contains(&visitor.item.id) {
@@ -126,6 +138,16 @@ impl<'r> Pages<'r> {
             second_look.take(done)?;
         }
         Ok(())
+    }
+
+    /// All that was read is sent: nothing is left to be written, but for a planted fault.
+    pub(super) fn end(mut self) -> Result<()> {
+        if failpoint(Failpoint::LeadsAfterTheDocument) { self.write().map(drop) } else { Ok(()) }
+    }
+
+    /// Writes down what the documents lead to: those that are to be read once more.
+    fn write(&mut self) -> Result<Vec<i64>> {
+        reach::find(self.run, self.reach, &std::mem::take(&mut self.found))
     }
 }
 
@@ -150,23 +172,31 @@ impl<'r> Visitor<'r> {
         visited
     }
 
-    /// Whether it was not there when a visit of it came to its end last, or none ever did.
+    /// Whether it was not there when a visit of it came to its end last, or none ever did and no output was sent anything of it.
     fn is_dead(&self) -> bool {
         let is_dead_link = |failure: NotedFailure| {
             failure.kind == FailureKind::Skipped && failure.code == Some(FailureCode::Missing)
         };
-        !self.item.known.as_ref().is_some_and(Known::is_settled)
+        let was_settled = self.item.known.as_ref().is_some_and(Known::is_settled);
+        (!was_settled && self.deliveries.all().next().is_none())
             || self.item.noted.failure.is_some_and(is_dead_link)
     }
 
     /// What the last visit left, where it is enough to hear that nothing has changed since.
     fn memo(&self) -> Result<Option<Vec<u8>>> {
         let must_read = self.run.reach.as_ref().is_some_and(|reach| reach.must_read(self.item.id));
-        let is_enough = !must_read && !self.run.rereads && self.holds_all() && self.is_shown_as_known();
+        let is_confirmed =
+            self.holds_all() && self.is_shown_as_known() || failpoint(Failpoint::MemoOfUnconfirmed);
+        let is_enough = !must_read && !self.run.rereads && is_confirmed;
         if !is_enough {
             return Ok(None);
         }
         Ok(self.run.reader.read(|sql| links::memo(sql, self.item.id))?)
+    }
+
+    /// Whether somebody else may see it now, and some output takes that only with what was read.
+    fn needs_record(&self, acl_id: AclId) -> bool {
+        !self.by_reference() && self.item.known.as_ref().is_none_or(|known| known.acl_id != Some(acl_id))
     }
 
     fn page(self, page: Page) -> Result<Done<'r>> {
@@ -187,7 +217,9 @@ impl<'r> Visitor<'r> {
             }
             Page::Read { update, passed } => self.made(update, passed),
             Page::NoEntry(reason) => self.declined(reason),
-            Page::Fault(Fault::Unreadable(reason)) => self.shut(reason),
+            Page::Fault(Fault::Unreadable(reason)) if !failpoint(Failpoint::ShutStaysVisible) => {
+                self.shut(reason)
+            }
             Page::Fault(fault) => self.fault(fault, None),
         }
     }

@@ -436,7 +436,7 @@ fn change(dice: &mut Dice, site: &mut Site, round: u64) {
         match dice.roll(5) {
             0 => drop(site.pages.remove(&name)),
             1 => site.page(&name).answer = answer,
-            _ => drop(site.pages.insert(name, Page { text, links, answer, acl: None })),
+            _ => drop(site.pages.insert(name, Page { text, links, answer, ..Page::default() })),
         }
     }
     site.forgetful = dice.roll(4) == 0;

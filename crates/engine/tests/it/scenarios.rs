@@ -45,6 +45,8 @@ scenarios! {
     old_removals passes one_decision_each other_device outputs_changed_while_away outputs_in_and_out power_lost_after_a_send racy_versions reads_all_again single_probe
     stopped_runs told_and_put_back told_of_access
     branches branches_kept condition_undecided kept_text_left_to_a_newer stood_still condition_on_what_cannot_be_read replaced_above_an_opening held_by_a_rule_and_failed removal_outlives_its_folder conditions conditions_and_kills
+    site_access_needs_a_record site_as_before site_begins_anew site_cut_off site_dead_links site_erased site_failing_pages site_goes_on site_gone_pages site_held_by_the_guard site_islands
+    site_memo_of_unconfirmed site_missing_and_killed site_missing_and_unconfirmed site_missing_after_faults site_missing_pages site_power_lost site_reached site_redirects site_seeds_broken_off site_shut_pages site_stopped site_two_owners
     missing_outputs people_and_services services_and_time taken_over touched_files
     two_owners two_owners_access two_owners_differ two_owners_leaving_access two_owners_unconfirmed unconfirmed_twice unreadable vanishing
 }

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use ingather_model::lifecycle::job::State;
+use ingather_model::limits;
 use ingather_store::containers;
 
 use super::invariants::{USERS, tokens};
-use super::oracle;
-use super::{Answer, Play};
+use super::{Answer, Play, oracle, reader};
 use crate::memory_output::{Calls, Shelf, locked};
-use crate::script_repository;
+use crate::script_repository::site::Site;
+use crate::script_repository::{self, File, Source};
+use crate::together::site::site;
 
 /// Rounds of runs after which nothing may change any more.
 const ROUNDS_MAX: usize = 6;
@@ -22,17 +24,22 @@ impl Play {
     /// Lets the world come to rest, and judges it.
     pub(super) fn converge(&mut self) -> Result<(), String> {
         script_repository::locked(&self.world.source).heal();
+        site(&self.world, Site::heal);
         self.world.shelves.values().for_each(|shelf| locked(shelf).heal());
         self.note_source();
         self.resume_all()?;
-        for _ in 0..ROUNDS_MAX {
-            self.world.clock.pass(ROUND_MS);
+        for round in 0..ROUNDS_MAX {
+            // What is missing from a site has to be so for as long.
+            let is_over_a_site = self.live_jobs().iter().any(reader::is_over_a_site);
+            self.world.clock.pass(if is_over_a_site { limits::MISSING_BELIEVED_MS } else { ROUND_MS });
             self.world.shelves.values().for_each(|shelf| locked(shelf).calls = Calls::default());
             let silent = |shelf: &Arc<Mutex<Shelf>>| locked(shelf).calls == Calls::default();
             // A job may ask another one, which has run before it, to send something.
             // What one finds of a folder, another one may have to look at.
             let unrest = |play: &Play| !(play.unrest().is_empty() && play.narrow().is_empty());
-            if self.round()? && self.world.shelves.values().all(silent) && !unrest(self) {
+            // A first run may go on with one that had begun before all was put right.
+            let goes_on = is_over_a_site && round == 0;
+            if self.round()? && !goes_on && self.world.shelves.values().all(silent) && !unrest(self) {
                 self.at_rest();
                 return Ok(());
             }
@@ -97,6 +104,12 @@ impl Play {
                 let failed = failed.filter(|(_, state)| state.starts_with("failed"));
                 unsure.extend(failed.map(|(name, _)| format!("{root}{name}")));
                 let is_erased = |name: &str| self.erased.is_erased(&job.name, name);
+                if reader::is_over_a_site(job) {
+                    for (name, is) in self.wanted_of_a_site(job, output) {
+                        wanted.entry(name).or_default().push(is);
+                    }
+                    continue;
+                }
                 let below =
                     source.files.iter().filter(|(name, _)| name.starts_with(root) && !is_erased(name));
                 for (name, file) in below {
@@ -130,22 +143,29 @@ impl Play {
             }
             let over = entries.keys().filter(|name| !wanted.contains_key(*name) && is_sure(name));
             found.extend(over.map(|name| format!("at rest, {output} still holds {name}")));
-            for user in USERS {
-                let sees: BTreeSet<String> = self.world.sees(user, output).into_iter().collect();
-                for name in entries.keys().filter(|name| is_sure(name)) {
-                    let file = oracle::file_of(name);
-                    let Some(facts) = source.files.get(file) else { continue };
-                    let may = oracle::permits(&source, file, facts, &tokens(user));
-                    if may != sees.contains(name) {
-                        found.push(format!(
-                            "at rest, `{user}` may see {name} in {output}: {may}, and finds it: {}",
-                            !may
-                        ));
-                    }
-                }
-            }
+            let sure: Vec<&String> = entries.keys().filter(|name| is_sure(name)).collect();
+            self.found_as_may_be(&source, output, &sure, &mut found);
         }
         drop(source);
         self.found.extend(found);
+    }
+
+    /// Whoever may see an entry finds it, and nobody else does.
+    fn found_as_may_be(&self, source: &Source, output: &str, entries: &[&String], found: &mut Vec<String>) {
+        for user in USERS {
+            let sees: BTreeSet<String> = self.world.sees(user, output).into_iter().collect();
+            for name in entries {
+                let file = oracle::file_of(name);
+                let of_file = |facts: &File| oracle::permits(source, file, facts, &tokens(user));
+                let may = source.files.get(file).map(of_file).or_else(|| self.may_see_page(name, user));
+                let Some(may) = may else { continue };
+                if may != sees.contains(*name) {
+                    found.push(format!(
+                        "at rest, `{user}` may see {name} in {output}: {may}, and finds it: {}",
+                        !may
+                    ));
+                }
+            }
+        }
     }
 }

@@ -76,6 +76,8 @@ impl Play {
                 read.sort();
                 list(read)
             }
+            ["visited"] => list(self.visited()),
+            ["as_before"] => self.as_before().to_string(),
             ["documents", job] => {
                 list(self.world.documents(job).into_iter().map(|(name, state)| format!("{name} {state}")))
             }

@@ -84,7 +84,8 @@ impl Play {
             [when, point, ..] if ["before", "mid", "after"].contains(&when) => (when, point),
             _ => return Err("before, mid or after what?".to_owned()),
         };
-        if !POINTS.contains(&point) {
+        // One page of a site: `read:a`.
+        if !POINTS.contains(&point.split(':').next().unwrap_or_default()) {
             return Err(format!("there is no place `{point}`"));
         }
         let nth = words.get(2).map_or(Ok(1), |nth| number(nth))?;

@@ -11,9 +11,11 @@ use ingather_store::jobs::{self, Job};
 
 use super::ledger::Claim;
 use super::oracle::{self, Expected, Wanted};
-use super::{Answer, Play};
+use super::reader::is_over_a_site;
+use super::{Answer, Play, of_sites};
 use crate::memory_kinds::{PLAIN, TOLD};
 use crate::memory_output::{Entry, locked};
+use crate::script_repository::site::Site;
 use crate::script_repository::{self, File, Source};
 use crate::script_transform::parted;
 
@@ -65,6 +67,11 @@ impl Invariants {
                 }
             }
         }
+    }
+
+    /// The same of the site.
+    pub(super) fn note_site(&mut self, site: &Site) {
+        self.permitted.extend(of_sites::permitted(site));
     }
 }
 
@@ -121,11 +128,17 @@ impl Play {
                     && !report.stopped
                     && report.blind.is_empty()
                     && !self.changed_meanwhile;
+                if is_over_a_site(job) && report.error.is_none() && !report.stopped && !self.changed_meanwhile
+                {
+                    self.exact_of_a_site(job, report, &mut found);
+                }
                 if quiet && !report.counts.has_failures() && report.counts.kept == 0 && is_plain {
                     if before.sound {
                         self.note_ran(job);
                     }
-                    self.exact(job, &mut found);
+                    if !is_over_a_site(job) {
+                        self.exact(job, &mut found);
+                    }
                 }
             }
         }
@@ -160,11 +173,9 @@ impl Play {
             let takes_access = self.world.kind_of(output) != PLAIN.name;
             let is_lost = |n: &&String| !after[output].contains_key(*n) && !self.let_go(before, output, n);
             for name in entries.keys().filter(is_lost) {
-                let owners = before
-                    .claims
-                    .iter()
-                    .filter(|claim| claim.entry == *name && claim.output == *output)
-                    .filter(|claim| !claim.leaving);
+                let owned =
+                    |claim: &&Claim| claim.entry == *name && claim.output == *output && !claim.leaving;
+                let owners = before.claims.iter().filter(owned);
                 let owners = owners.filter_map(|claim| {
                     let is_its =
                         |job: &&Job| job.name == claim.job && job.definition.outputs.contains(output);
@@ -185,7 +196,7 @@ impl Play {
                     if !takes_access && self.is_unsettled(job, name) {
                         continue;
                     }
-                    let why = wrongly(&source, (job, output), name, (acts, word, rest));
+                    let why = self.wrongly(&source, (job, output), name, (acts, word, rest));
                     // What cannot be read now stays only where it is known to be held.
                     let stays = |why: &String| {
                         if takes_access { confirmed || why != INCOMPLETE } else { acts && why != INCOMPLETE }
@@ -193,7 +204,7 @@ impl Play {
                     if let Some(why) = why.filter(stays) {
                         found.push(format!("{output} lost {name}, {why}"));
                     }
-                    if acts && self.is_lost(&source, oracle::file_of(name)) {
+                    if acts && self.is_lost(&source, job, oracle::file_of(name)) {
                         lost.insert(oracle::file_of(name).to_owned());
                     }
                 }
@@ -207,9 +218,9 @@ impl Play {
                 }
             }
         }
-        let acting =
-            live.iter().find(|job| job.name == acting && word == "run" && !rest.contains("guard-off"));
-        if let Some(Guard::Limits { percent, documents }) = acting.map(|job| job.definition.delete_guard)
+        let guarded = |job: &&Job| job.name == acting && word == "run" && !rest.contains("guard-off");
+        let guard = live.iter().find(guarded).map(|job| job.definition.delete_guard);
+        if let Some(Guard::Limits { percent, documents }) = guard
             && lost.len() as u64 > documents
             && lost.len() as u64 * 100 > percent * before.known as u64
         {
@@ -230,8 +241,25 @@ impl Play {
         self.world.documents(&job.name).iter().any(|(known, state)| known == name && state != "settled")
     }
 
-    /// Whether a file is gone, and nothing that had its name is under another one now.
-    fn is_lost(&self, source: &Source, name: &str) -> bool {
+    /// Why a document of a job had to stay, if it had to.
+    fn wrongly(
+        &self,
+        source: &Source,
+        (job, output): (&Job, &str),
+        name: &str,
+        (acts, word, rest): (bool, &str, &str),
+    ) -> Option<String> {
+        match is_over_a_site(job) {
+            true => self.left_wrongly((job, output), name, (acts, word)),
+            false => wrongly(source, (job, output), name, (acts, word, rest)),
+        }
+    }
+
+    /// Whether a file is gone, and nothing that had its name is under another one now; or a page, or all that led to it.
+    fn is_lost(&self, source: &Source, job: &Job, name: &str) -> bool {
+        if is_over_a_site(job) {
+            return self.readers.reached(&job.name).is_some_and(|reached| reached.is_lost(name));
+        }
         let identities = self.invariants.identities.get(name);
         !source.files.contains_key(name)
             && !identities.is_some_and(|ids| source.files.values().any(|file| ids.contains(&file.identity)))

@@ -14,6 +14,7 @@ use ingather_model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use super::{Answer, Play};
 use crate::memory_output::{Shelf, locked};
 use crate::script_repository::{self, ListingScript, Meanwhile, Source, Step};
+use crate::together;
 use crate::together::pause::run_paused;
 use crate::world::{FULL, REGISTRY};
 
@@ -28,7 +29,7 @@ pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("`{text}` is no number"))
 }
 
-fn acl(text: &str) -> Acl {
+pub(super) fn acl(text: &str) -> Acl {
     if text == "open" {
         return Acl::open();
     }
@@ -41,6 +42,7 @@ impl Play {
             "output" => self.add_output(rest),
             "job" => self.define(rest),
             "source" => self.source(rest),
+            "site" => self.change_site(rest),
             "meanwhile" => self.meanwhile(rest),
             "listing" => self.listing(rest),
             "reader" => {
@@ -88,6 +90,7 @@ impl Play {
             self.world.back_up();
             self.erased.back_up();
             self.moves.back_up();
+            self.readers.back_up();
         }
         self.shelves(what)?.for_each(|shelf| locked(shelf).back_up());
         Ok(())
@@ -100,6 +103,7 @@ impl Play {
             self.world.restore();
             self.erased.restore();
             self.moves.restore();
+            self.readers.restore();
             self.books_restored();
         }
         Ok(())
@@ -144,6 +148,10 @@ impl Play {
             let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` has no `=`"))?;
             match key {
                 "root" => definition.source["root"] = value.into(),
+                "over" if value == "site" => {
+                    together::site::connect(&self.world);
+                    definition.repository = together::site::WEB.to_owned();
+                }
                 "to" => definition.outputs = value.split(',').map(str::to_owned).collect(),
                 "guard" if value == "off" => definition.delete_guard = Guard::Off,
                 "guard" if value == "default" => definition.delete_guard = Guard::default(),

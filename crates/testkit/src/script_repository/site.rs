@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use ingather_contract::call::CallContext;
 use ingather_contract::refers::{Asked, Leads, ReadPage, Reference, Refers, VisitAnswer};
 use ingather_contract::repository::{
-    ContainerReport, Group, Item, Listing, Observed, Page as ListedPage, Presence, ReadContent, Repository,
-    RepositoryCapabilities, RepositoryKind,
+    ContainerReport, Group, Item, Listing, Named, Observed, Page as ListedPage, Presence, ReadContent,
+    Repository, RepositoryCapabilities, RepositoryKind,
 };
 use ingather_contract::settings::{NoSettings, schema_of};
 use ingather_model::access::Acl;
@@ -51,6 +51,13 @@ pub enum Answer {
     Fault(Fault),
 }
 
+impl Answer {
+    /// Whether its source says that it is not there, and may be wrong.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Answer::Fault(fault) if fault.is_missing())
+    }
+}
+
 /// A scripted page.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
@@ -60,6 +67,8 @@ pub struct Page {
     pub links: Vec<String>,
     /// How it answers.
     pub answer: Answer,
+    /// So often it cannot be read before it answers so.
+    pub failing: u32,
     /// Who may see it; none: everybody.
     pub acl: Option<Acl>,
 }
@@ -99,6 +108,18 @@ impl Site {
     pub fn put(&mut self, name: &str, text: &str, links: &[&str]) {
         let links = links.iter().map(|link| (*link).to_owned()).collect();
         *self.page(name) = Page { text: text.to_owned(), links, ..Page::default() };
+    }
+
+    /// Every page that is there can be read from now on, and all seeds are named.
+    pub fn heal(&mut self) {
+        (self.seeding_fails_after, self.forgetful) = (None, false);
+        for page in self.pages.values_mut() {
+            page.failing = 0;
+            let is_there = !(page.answer.is_missing() || page.answer == Answer::Fault(Fault::Gone));
+            if is_there && page.answer != Answer::NoEntry {
+                page.answer = Answer::Text;
+            }
+        }
     }
 }
 
@@ -170,7 +191,7 @@ impl ScriptSite {
     /// A page is asked for: the world may die meanwhile, and nobody holds the site then.
     fn ask(&self, key: &str, now: i64) -> Result<Page, Fault> {
         let crash = locked(&self.site).crash.clone();
-        let is_dead = crash.reach("before read");
+        let is_dead = crash.reach("before read") || crash.reach(&format!("before read:{key}"));
         let mut site = locked(&self.site);
         if !is_dead {
             site.visited.push(key.to_owned());
@@ -182,7 +203,15 @@ impl ScriptSite {
         let gate = site.gates.get(key).cloned();
         drop(site);
         gate.iter().for_each(Gate::pass);
-        let page = locked(&self.site).pages.get(key).cloned().ok_or_else(Fault::missing)?;
+        let page = {
+            let mut site = locked(&self.site);
+            let page = site.pages.get_mut(key).ok_or_else(Fault::missing)?;
+            if page.failing > 0 {
+                page.failing -= 1;
+                return Err(Fault::passing("away", "the page cannot be read now"));
+            }
+            page.clone()
+        };
         match &page.answer {
             Answer::Fault(fault) => Err(fault.clone()),
             _ => Ok(page),
@@ -258,8 +287,14 @@ impl Repository for ScriptSite {
         }
     }
 
-    fn probe(&self, _call: &CallContext, _key: &str) -> Presence {
-        Presence::Unknown
+    /// Whether something is there, whatever leads to it.
+    fn probe(&self, _call: &CallContext, key: &str) -> Presence {
+        let page = locked(&self.site).pages.get(key).cloned();
+        match page.map(|page| page.answer) {
+            None | Some(Answer::Fault(Fault::Gone)) => Presence::Absent,
+            Some(answer) if answer.is_missing() => Presence::Absent,
+            Some(_) => Presence::Unknown,
+        }
     }
 
     /// Its first folder.
@@ -273,6 +308,10 @@ impl Repository for ScriptSite {
 
     fn uri(&self, key: &str) -> String {
         format!("mem://{}/{key}", self.name)
+    }
+
+    fn named(&self, text: &str) -> Result<Named, Reason> {
+        Ok(Named::of(text.strip_prefix(&self.uri("")).unwrap_or(text).to_owned()))
     }
 
     fn refers(&self) -> Option<&dyn Refers> {

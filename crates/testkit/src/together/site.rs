@@ -21,15 +21,24 @@ pub const WEB: &str = "web";
 pub fn world_of_a_site(kind: Kind) -> World {
     let mut world = World::new(kind);
     world.output("one", "memory");
+    connect(&world);
+    world.job(Definition { repository: WEB.to_owned(), ..definition(&world, "docs", "", &["one"]) });
+    world
+}
+
+/// Adds the connection to the scripted site, where it is not there yet.
+///
+/// # Panics
+/// When the store takes no connection.
+pub fn connect(world: &World) {
     let (settings, now) = (json!({}), world.clock.now());
     world
         .store()
-        .write(Durability::Synced, |sql| {
-            connections::add(sql, Role::Repository, SITE.name, WEB, &settings, now)
+        .write(Durability::Synced, |sql| match connections::find(sql, Role::Repository, WEB)? {
+            Some(_) => Ok(()),
+            None => connections::add(sql, Role::Repository, SITE.name, WEB, &settings, now).map(|_| ()),
         })
         .expect("the store takes a connection");
-    world.job(Definition { repository: WEB.to_owned(), ..definition(&world, "docs", "", &["one"]) });
-    world
 }
 
 /// Changes the site of a world, or looks at it.

@@ -8,6 +8,7 @@ use ingather_model::ids::{ContainerId, Digest, DocumentId};
 use ingather_model::key::DocumentKey;
 use ingather_model::limits;
 use ingather_store::documents::{self, NewDocument, links};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, StoreError, runs};
 use roaring::RoaringTreemap;
@@ -92,7 +93,7 @@ fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Resu
         links::put(sql, &links)?;
         let reached: Vec<i64> = written.reached.keys().copied().collect();
         request(run, sql, &reached)?;
-        if reached.is_empty() {
+        if reached.is_empty() || failpoint(Failpoint::ReachedWithoutMark) {
             return Ok(());
         }
         let marks: RoaringTreemap = reached.iter().map(|id| *id as u64).collect();
@@ -190,7 +191,7 @@ fn keep_links(
         let named = leads.references.iter().filter_map(|reference| name(run, reference, *container));
         let mut targets: RoaringTreemap =
             named.filter_map(|named| written.ids.get(&named.key)).map(|id| *id as u64).collect();
-        if leads.incomplete {
+        if leads.incomplete && !failpoint(Failpoint::CutOffForgets) {
             // Nothing says that what it led to before is gone.
             targets |= &kept;
             led.push((*id, kept.clone()));
