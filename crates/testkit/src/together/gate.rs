@@ -34,7 +34,12 @@ impl Gate {
 
     /// Waits until somebody has come to it.
     pub fn wait_for_somebody(&self) {
-        drop(self.0.wait_while(self.0.lock(), |state| state.arrived == 0));
+        self.wait_for(1);
+    }
+
+    /// Waits until so many have come to it.
+    pub fn wait_for(&self, count: usize) {
+        drop(self.0.wait_while(self.0.lock(), |state| state.arrived < count));
     }
 
     /// How many have come to it.
