@@ -93,7 +93,8 @@ impl Engine {
     }
 
     /// Carries out the removals that run `number` holds: those that a single look still finds absent, or left
-    /// out by a rule of the job.
+    /// out by a rule of the job. Where documents are found by links, all of them: what nothing leads to may well answer, so that a look
+    /// proves nothing, and the next run finds again what is led to by then.
     ///
     /// # Errors
     /// `Refused` when a later run has listed again, nothing is held, or the job is worked on.
@@ -124,6 +125,7 @@ impl Engine {
             return Err(paused(&job.name));
         }
         let mut remover = self.remover_for(job, progress, Some(number), &work)?;
+        let is_found_by_links = remover.author.repository.refers().is_some();
         let mut ids: Vec<i64> = id_set::from_bytes(&bytes)?.iter().map(|id| id as i64).collect();
         if failpoint(Failpoint::ConfirmationByNumber) {
             let all =
@@ -136,8 +138,8 @@ impl Engine {
             let absent: Vec<i64> = names
                 .iter()
                 .filter(|(_, name)| {
-                    let presence = remover.author.repository.probe(&remover.writer.call, name);
-                    matches!(presence, Presence::Absent | Presence::Excluded)
+                    let probe = || remover.author.repository.probe(&remover.writer.call, name);
+                    is_found_by_links || matches!(probe(), Presence::Absent | Presence::Excluded)
                 })
                 .map(|(id, _)| *id)
                 .collect();
