@@ -115,9 +115,29 @@ impl Waits for Monitor<State> {
     }
 }
 
+/// The turn of a worker to wait for something to visit; the next one has it when this is dropped.
+struct Watch<'d>(&'d Monitor<bool>);
+
+impl<'d> Watch<'d> {
+    fn new(taken: &'d Monitor<bool>) -> Watch<'d> {
+        *taken.wait_while(taken.lock(), |taken| *taken) = true;
+        Watch(taken)
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        *self.0.lock() = false;
+        self.0.notify_one();
+    }
+}
+
 /// Shared by the threads of one run.
 pub(crate) struct Dispatcher {
     state: Arc<Monitor<State>>,
+    /// Whether a worker waits for something to visit. Only one does: each change of the state wakes all who wait for it, and sixty workers that
+    /// are woken for one document cost more than to visit it.
+    watched: Monitor<bool>,
     feed: Feed,
     /// What [`Dispatcher::rests`] says, for those who must not lock.
     rests: AtomicBool,
@@ -132,7 +152,8 @@ impl Dispatcher {
         let state = Arc::default();
         feed.gate.join(&state);
         let rank = visitors.enter(priority);
-        Dispatcher { state, feed, rests: AtomicBool::new(false), visitors, rank }
+        let watched = Monitor::new(false);
+        Dispatcher { state, watched, feed, rests: AtomicBool::new(false), visitors, rank }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -202,6 +223,7 @@ impl Dispatcher {
     /// Waits until there is something to visit: how many documents a claim takes; none when the run is over or stops.
     pub(crate) fn wait_ready(&self) -> Option<usize> {
         let call = &self.feed.call;
+        let _watch = Watch::new(&self.watched);
         let mut state = self.lock();
         loop {
             // Both of one moment: a clock that is moved meanwhile is not moved twice.

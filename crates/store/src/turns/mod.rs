@@ -89,6 +89,12 @@ impl<T> Monitor<T> {
         self.changed.notify_all();
     }
 
+    /// Says it to one of those who wait, where it does not matter to whom.
+    pub fn notify_one(&self) {
+        turns::notify(self.place());
+        self.changed.notify_one();
+    }
+
     /// Waits while `holds` says so of the value.
     pub fn wait_while<'m>(
         &'m self,
