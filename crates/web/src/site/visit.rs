@@ -197,6 +197,7 @@ impl Site {
     ) -> Result<VisitAnswer, Fault> {
         let acl = self.checked.acl.clone();
         let mut record = super::page::record(url, head);
+        let charset = record.charset.clone();
         let links = read(&mut record, &acl, whole);
         // What a stage says of content that broke off knows less of it than the connection.
         if let Some(fault) = whole.failed.take() {
@@ -216,13 +217,13 @@ impl Site {
             status: head.status,
         };
         leads.memo = (memo.etag.is_some() || memo.last_modified.is_some()).then(|| memo.encode());
-        let observed = Observed {
-            content: Stamp::of(digest.as_bytes()),
-            access: Stamp::of(format!("{acl:?}").as_bytes()),
-            identity: 0,
-            acl,
-            record,
+        // The same bytes in another charset are another text.
+        let content = match charset {
+            Some(charset) => Stamp::of(&[digest.as_bytes(), charset.as_bytes()].concat()),
+            None => Stamp::of(digest.as_bytes()),
         };
+        let observed =
+            Observed { content, access: Stamp::of(format!("{acl:?}").as_bytes()), identity: 0, acl, record };
         Ok(VisitAnswer::Read(Box::new(observed), leads))
     }
 }
