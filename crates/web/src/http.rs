@@ -12,6 +12,7 @@ mod credentials;
 mod decode;
 mod faults;
 mod proxy;
+mod resolve;
 mod tls;
 mod waiting;
 
@@ -34,6 +35,7 @@ use url::Url;
 pub use body::{Body, fault_of};
 pub use credentials::{CredentialSettings, Secret};
 pub use proxy::ProxySettings;
+pub use resolve::{Found, Resolve};
 pub use tls::TlsSettings;
 
 use addresses::Guard;
@@ -170,6 +172,14 @@ impl Client {
     /// # Errors
     /// `bad_setting`.
     pub fn new(settings: ClientSettings) -> Result<Client, Reason> {
+        Client::resolving(settings, Arc::new(resolve::System))
+    }
+
+    /// The same, with another resolver than that of the machine.
+    ///
+    /// # Errors
+    /// `bad_setting`.
+    pub fn resolving(settings: ClientSettings, resolver: Arc<dyn Resolve>) -> Result<Client, Reason> {
         let bad = |why: String| Reason::new("bad_setting", why);
         let agent = match &settings.contact {
             Some(contact) => format!("{} (+{contact})", settings.agent),
@@ -188,6 +198,7 @@ impl Client {
                 private: settings.private_networks.clone(),
                 has_contact: settings.contact.as_ref().is_some_and(|contact| !contact.trim().is_empty()),
             },
+            resolver,
             tls: TlsConnector::from(Arc::new(settings.tls.config()?)),
             proxy,
             connect: Duration::from_millis(settings.connect_ms),

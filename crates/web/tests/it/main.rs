@@ -4,6 +4,10 @@
 mod codings;
 mod failing;
 mod guard;
+mod many;
+mod multiplexed;
+mod names;
 mod plain;
 mod secure;
 mod server;
+mod tunnel;
