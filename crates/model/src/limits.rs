@@ -722,6 +722,9 @@ pub const WEB_ADDRESSES_MAX: usize = 8;
 pub const WEB_NETWORK_THREADS: usize = 2;
 /// Attempts at a host whose certificate is not trusted: it is rarely put right within a run.
 pub const WEB_TLS_ATTEMPTS_MAX: u32 = 2;
+/// How often one request is made again because its server wants another proof of a password: once because it wants one at all, and once
+/// because it gave what to prove only to call it too old.
+pub const WEB_DIGEST_ROUNDS_MAX: usize = 2;
 /// Bytes of one cookie (RFC 6265, 6.1: at least 4,096).
 pub const WEB_COOKIE_BYTES_MAX: usize = 4_096;
 /// Cookies of one host or domain (RFC 6265, 6.1: at least 50); the oldest makes room.

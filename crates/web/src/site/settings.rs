@@ -142,6 +142,10 @@ struct Credential {
     #[schemars(extend("writeOnly" = true))]
     #[garde(skip)]
     password: Option<String>,
+    /// The password proves itself by a digest (RFC 7616) and is never sent, whatever the server asks for.
+    #[serde(default)]
+    #[garde(skip)]
+    digest: bool,
     /// A token, in place of both.
     #[serde(default)]
     #[schemars(extend("writeOnly" = true))]
@@ -323,10 +327,13 @@ impl SiteSettings {
 impl Credential {
     fn checked(&self) -> Result<CredentialSettings, Fault> {
         let secret = match (&self.user, &self.password, &self.token) {
+            (Some(user), Some(password), None) if self.digest => {
+                Secret::Digest { user: user.clone(), password: password.clone() }
+            }
             (Some(user), Some(password), None) => {
                 Secret::Basic { user: user.clone(), password: password.clone() }
             }
-            (None, None, Some(token)) => Secret::Bearer(token.clone()),
+            (None, None, Some(token)) if !self.digest => Secret::Bearer(token.clone()),
             _ => {
                 let origin = &self.origin;
                 return Err(wrong(format!(

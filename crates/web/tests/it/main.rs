@@ -8,6 +8,7 @@ mod many;
 mod multiplexed;
 mod names;
 mod plain;
+mod proofs;
 mod secure;
 mod server;
 mod tunnel;
