@@ -244,6 +244,11 @@ impl Client {
         self.send(call, &Outgoing { url, condition: Condition::default(), form: Some((form, page)) })
     }
 
+    /// From now on cookies are of a new session: answers to earlier requests set none.
+    pub(crate) fn session_begins(&self) {
+        self.cookies.session_begins();
+    }
+
     fn send(&self, call: &CallContext, asked: &Outgoing<'_>) -> Result<Response, Fault> {
         let url = asked.url;
         let host = url.host_str().unwrap_or_default();
@@ -251,13 +256,15 @@ impl Client {
         let idle = Duration::from_millis(self.settings.idle_ms);
         let mut given = None;
         for round in 0.. {
+            let session = self.cookies.session();
             let (request, proof) = self.request(asked, call.now())?;
             let answer = network().block_on(watched(&call.cancel, idle, end, self.client.request(request)));
             let answer = answer.map_err(|waited| waited.fault(host))?;
             let answer = answer.map_err(|error| faults::of_request(&error, host))?;
             let (parts, incoming) = answer.into_parts();
             let head = Head { status: parts.status.as_u16(), headers: parts.headers };
-            for cookie in head.headers(header::SET_COOKIE.as_str()) {
+            let is_late = session != self.cookies.session();
+            for cookie in head.headers(header::SET_COOKIE.as_str()).filter(|_| !is_late) {
                 self.cookies.take(url, cookie, call.now());
             }
             if head.status == 401

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
+use super::login::rules::{LoginSettings, Rules};
 use crate::http::{ClientSettings, CredentialSettings, ProxySettings, Secret, TlsSettings};
 use crate::scope::{PatternSettings, Reach, Scope, ScopeSettings, TrapSettings};
 use crate::urls::{UrlRules, UrlSettings};
@@ -91,6 +92,9 @@ pub(crate) struct SiteSettings {
     /// What hosts are told so that they give their pages.
     #[garde(length(max = limits::WEB_PATTERNS_MAX), dive)]
     credentials: Vec<Credential>,
+    /// How the job logs in by a form. What is read so is for those whom `access` names, and never for everybody.
+    #[garde(dive)]
+    login: Option<LoginSettings>,
     /// A proxy for all requests.
     #[garde(skip)]
     #[schemars(extend("x-of-the-machine" = true))]
@@ -175,6 +179,7 @@ impl Default for SiteSettings {
             access: None,
             private_networks: Vec::new(),
             credentials: Vec::new(),
+            login: None,
             proxy: None,
             roots_file: None,
             certificate_file: None,
@@ -191,6 +196,7 @@ pub(super) struct Checked {
     pub(super) scope: Scope,
     pub(super) client: ClientSettings,
     pub(super) acl: Acl,
+    pub(super) login: Option<Rules>,
     pub(super) delay_ms: i64,
     pub(super) at_once: u32,
     pub(super) obey: bool,
@@ -202,7 +208,7 @@ pub(super) struct Checked {
 /// Whether entries of a feed are followed.
 pub(super) type FollowsEntries = bool;
 
-fn wrong(why: impl Into<String>) -> Fault {
+pub(super) fn wrong(why: impl Into<String>) -> Fault {
     Fault::refused("settings", why)
 }
 
@@ -241,6 +247,7 @@ pub(super) fn read(value: &serde_json::Value, is_feed: bool) -> Result<Checked, 
         scope: Scope::new(scope, &urls).map_err(refused)?,
         client: given.client()?,
         acl,
+        login: given.login.as_ref().map(LoginSettings::checked).transpose()?,
         delay_ms: given.delay_ms,
         at_once: u32::try_from(given.at_once).unwrap_or(1),
         obey: given.obey,
@@ -283,6 +290,7 @@ impl SiteSettings {
         let is_closed = !self.credentials.is_empty()
             || !self.private_networks.is_empty()
             || self.certificate_file.is_some()
+            || self.login.is_some()
             || self.proxy.is_some();
         match &self.access {
             None if is_closed => Err(wrong(format!(
@@ -290,6 +298,11 @@ impl SiteSettings {
                  `access`, such as [\"unix:g:1000\"], or \"{EVERYBODY}\" in the list where all may"
             ))),
             None => Ok(Acl::open()),
+            Some(tokens) if self.login.is_some() && tokens.iter().any(|token| token == EVERYBODY) => {
+                Err(wrong(format!(
+                    "what is read behind a login is not for everybody: let `access` name those who may see it, and not `{EVERYBODY}`"
+                )))
+            }
             Some(tokens) if tokens.iter().any(|token| token == EVERYBODY) => match tokens.len() {
                 1 => Ok(Acl::open()),
                 _ => Err(wrong(format!("`access` names `{EVERYBODY}` beside others; leave one out"))),
