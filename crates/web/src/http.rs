@@ -297,10 +297,13 @@ impl Response {
     ///
     /// # Errors
     /// `unreadable` (401, 403); `too_many_requests`, `server` (passing, with the time that the server names); `client_status`
-    /// (refused); `unasked_unchanged`, `bad_redirect`, `bad_status`, and those of codings (broken).
+    /// (refused); `unasked_unchanged`, `bad_redirect`, `partial`, `bad_status`, and those of codings (broken).
     pub fn answer(self) -> Result<Answer, Fault> {
         let host = self.url.host_str().unwrap_or_default();
         match self.head.status {
+            206 => Err(faults::of_part(host)),
+            // Nobody asked for a part; whatever it is, it is not the page.
+            200 if self.head.header(header::CONTENT_RANGE.as_str()).is_some() => Err(faults::of_part(host)),
             200 | 203 | 204 | 205 => {
                 let codings = decode::codings(self.head.headers(header::CONTENT_ENCODING.as_str()));
                 let body = Body::of(self.body.0, &codings, self.body.1)?;

@@ -157,6 +157,18 @@ fn nothing_new_is_no_answer_to_a_page_that_was_never_there() {
 }
 
 #[test]
+fn a_part_of_a_page_is_no_page() {
+    for head in [
+        "206 Partial Content",
+        "206 Partial Content\r\nContent-Range: bytes 0-4/100",
+        "200 OK\r\nContent-Range: bytes 0-4/100",
+    ] {
+        let server = Server::sending(format!("HTTP/1.1 {head}\r\nContent-Length: 5\r\n\r\nhello"));
+        assert_eq!(fails(&client(), &server.url("/")), "partial", "{head}");
+    }
+}
+
+#[test]
 fn a_redirect_to_nowhere_is_broken() {
     for head in ["", "Location: http://[::1\r\n", "Location: \u{e9}\u{0}\r\n"] {
         let server = Server::sending(format!("HTTP/1.1 301 Moved\r\n{head}Content-Length: 0\r\n\r\n"));

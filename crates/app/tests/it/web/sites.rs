@@ -115,6 +115,31 @@ fn pages_are_read_in_the_charset_of_their_header() {
 }
 
 #[test]
+fn what_a_head_leads_to_is_followed_and_an_empty_page_is_one() {
+    let (sandbox, server) = (Sandbox::sqlite(), SiteServer::start());
+    let head = "<meta http-equiv=refresh content='1; url=moved'><link rel=next href=second><link rel=prev href=zeroth>\
+        <link rel=alternate hreflang=de href=deutsch><link rel=alternate hreflang=x-default href=/docs/>";
+    let start =
+        format!("<html><head>{head}</head><body>apple <a href=empty>e</a><a href=part>p</a></body></html>");
+    server.put("/docs/", Answer::page(&start));
+    for name in ["moved", "second", "zeroth", "deutsch"] {
+        server.put(&format!("/docs/{name}"), Answer::linked("banana", &[]));
+    }
+    server.put("/docs/empty", Answer::page(""));
+    server.put(
+        "/docs/part",
+        Answer { status: 206, ..Answer::page("cherry").with("Content-Range", "bytes 0-5/9") },
+    );
+    let (counts, _) = sync(&sandbox, &server.url("/docs/"), HERE);
+    assert_eq!((counts.get("added"), counts.get("failed")), (6, 1), "{counts:?}");
+    assert_eq!(
+        found(&sandbox, &server, "banana"),
+        ["/docs/deutsch", "/docs/moved", "/docs/second", "/docs/zeroth"]
+    );
+    assert_eq!(found(&sandbox, &server, "cherry"), Vec::<String>::new());
+}
+
+#[test]
 fn what_a_site_keeps_from_robots_is_not_asked_for() {
     let (sandbox, server) = (Sandbox::sqlite(), site());
     server.put("/robots.txt", Answer::of("text/plain", "User-agent: ingather\nDisallow: /docs/deep/\n"));
