@@ -76,6 +76,8 @@ pub struct Text {
     /// What was decoded so far.
     pub text: String,
     begun: bool,
+    /// The charset that somebody names.
+    said: Option<&'static Encoding>,
     /// There was more than fits.
     pub truncated: bool,
     /// A zero byte came after all, in a charset that has none.
@@ -95,9 +97,15 @@ impl Text {
             state: State::Ascii(Vec::new()),
             text: String::new(),
             begun: false,
+            said: None,
             truncated: false,
             binary: false,
         }
+    }
+
+    /// Nothing yet, of a source that names a charset: it counts where the bytes do not tell of themselves that they are UTF-8.
+    pub fn said(label: Option<&str>) -> Text {
+        Text { said: label.and_then(labelled).filter(|said| *said != UTF_8), ..Text::new() }
     }
 
     /// Whether more bytes would change anything.
@@ -117,7 +125,7 @@ impl Text {
                     Mark::Utf16(encoding) => known(encoding),
                     Mark::Utf32(big) => State::Utf32 { big, rest: Vec::new() },
                 };
-            } else if ebcdic::is_ebcdic(&piece[..piece.len().min(LOOK_BYTES)]) {
+            } else if self.said.is_none() && ebcdic::is_ebcdic(&piece[..piece.len().min(LOOK_BYTES)]) {
                 self.state = State::Ebcdic;
             }
         }
@@ -146,7 +154,7 @@ impl Text {
                 if !last && rest.len() < GUESS_BYTES_MIN {
                     *held = rest.to_vec();
                 } else if !rest.is_empty() {
-                    self.state = known(guess(rest, last));
+                    self.state = known(guess(rest, last, self.said));
                     self.step(rest, last);
                 }
             }
@@ -192,8 +200,8 @@ fn known(encoding: &'static Encoding) -> State {
     State::Known(Box::new(encoding.new_decoder_without_bom_handling()))
 }
 
-/// The charset of bytes that are not all ASCII: UTF-8 when they are, but for some damage, else the likeliest.
-fn guess(bytes: &[u8], last: bool) -> &'static Encoding {
+/// The charset of bytes that are not all ASCII: UTF-8 when they are, but for some damage, else what somebody `said`, else the likeliest.
+fn guess(bytes: &[u8], last: bool, said: Option<&'static Encoding>) -> &'static Encoding {
     let (mut good, mut bad) = (0, 0);
     for chunk in bytes.utf8_chunks() {
         good += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
@@ -205,6 +213,9 @@ fn guess(bytes: &[u8], last: bool) -> &'static Encoding {
     // To weigh all charsets costs more than to index the text, and only ISO-2022-JP, which has escapes, could still be meant.
     if utf8 && !bytes.contains(&0x1b) {
         return UTF_8;
+    }
+    if let Some(said) = said.filter(|said| !utf8 || *said == ISO_2022_JP) {
+        return said;
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(bytes, last);
@@ -264,7 +275,7 @@ pub(crate) fn whole(bytes: &[u8], said: Option<&'static Encoding>) -> String {
     let first = Encoding::ascii_valid_up_to(bytes);
     let sample = &bytes[first..bytes.len().min(first + limits::READ_BUFFER_BYTES)];
     let said = said.filter(|said| *said != UTF_8);
-    let encoding = said.unwrap_or_else(|| guess(sample, sample.len() + first == bytes.len()));
+    let encoding = said.unwrap_or_else(|| guess(sample, sample.len() + first == bytes.len(), None));
     encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 

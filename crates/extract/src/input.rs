@@ -7,6 +7,8 @@ use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use encoding_rs::{Encoding, UTF_8};
+
 use crate::pictures::Seen;
 
 /// Bytes that can be read from any place.
@@ -15,6 +17,7 @@ pub struct Input {
     source: Source,
     scratch: Option<Rc<Scratch>>,
     eyes: Option<Rc<Eyes>>,
+    charset: Option<&'static Encoding>,
 }
 
 #[derive(Debug)]
@@ -46,7 +49,7 @@ impl std::fmt::Debug for Eyes {
 impl Input {
     /// Bytes in memory.
     pub fn memory(bytes: Vec<u8>) -> Self {
-        Self { source: Source::Memory(Cursor::new(bytes)), scratch: None, eyes: None }
+        Self { source: Source::Memory(Cursor::new(bytes)), scratch: None, eyes: None, charset: None }
     }
 
     /// The same bytes, with room for parts that are too large for memory.
@@ -59,6 +62,18 @@ impl Input {
     pub(crate) fn seen_by(mut self, eyes: &Rc<Eyes>) -> Self {
         self.eyes = Some(Rc::clone(eyes));
         self
+    }
+
+    /// The same bytes, in the charset that their source names; what is in them has its own.
+    pub(crate) fn written_in(mut self, charset: Option<&'static Encoding>) -> Self {
+        // UTF-8 is recognised by itself; where a header says so of other bytes, the document knows better.
+        self.charset = charset.filter(|charset| *charset != UTF_8);
+        self
+    }
+
+    /// The charset that the source names, other than UTF-8.
+    pub(crate) fn charset(&self) -> Option<&'static Encoding> {
+        self.charset
     }
 
     /// Who looks at pictures.
@@ -130,7 +145,12 @@ impl Input {
     }
 
     fn section(section: Section) -> Self {
-        Self { source: Source::File(BufReader::with_capacity(64 << 10, section)), scratch: None, eyes: None }
+        Self {
+            source: Source::File(BufReader::with_capacity(64 << 10, section)),
+            scratch: None,
+            eyes: None,
+            charset: None,
+        }
     }
 
     /// Exactly the bytes of a range; an error when they are not all there.

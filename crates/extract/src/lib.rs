@@ -87,6 +87,10 @@ pub struct Request {
     pub name: String,
     /// Media type that the source declares, if any; it counts less than the content.
     pub declared: Option<String>,
+    /// Charset that the source names for the document itself; it counts more than what stands in the document, and less than its
+    /// byte order mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charset: Option<String>,
     /// How to read.
     pub options: Options,
     /// Bounds.
@@ -171,7 +175,8 @@ impl Default for Limits {
 pub fn extract(request: &Request, input: Input) -> Extracted {
     let budget = page::Budget::new(request, &input, formats::read);
     let mut page = page::TextSink::new(&budget, 0, &request.name);
-    formats::read(&mut page, request.declared.as_deref(), input);
+    let charset = request.charset.as_deref().and_then(decode::labelled);
+    formats::read(&mut page, request.declared.as_deref(), input.written_in(charset));
     let mut found = page.finish();
     found.over_limit = budget.is_over();
     found

@@ -10,7 +10,7 @@ use crate::decode;
 use crate::page::{Outcome, ParseError};
 
 /// Bytes of a document that is not UTF-8, which is decoded as a whole.
-const DECODED_BYTES_MAX: u64 = 256 << 20;
+pub(crate) const DECODED_BYTES_MAX: u64 = 256 << 20;
 /// Elements inside each other.
 const DEPTH_MAX: usize = 4_096;
 

@@ -24,6 +24,9 @@ pub struct Record {
     pub body: Option<String>,
     /// Media type, such as `text/plain`.
     pub media_type: Option<String>,
+    /// Charset that the source names for the content where that is not UTF-8, for the stage that reads it; no output holds it.
+    #[serde(skip)]
+    pub charset: Option<String>,
     /// ISO 639-1 code of the language of `body`.
     pub language: Option<String>,
     /// Size of the original.

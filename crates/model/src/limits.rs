@@ -725,6 +725,21 @@ pub const WEB_ADDRESSES_MAX: usize = 8;
 pub const WEB_NETWORK_THREADS: usize = 2;
 /// Attempts at a host whose certificate is not trusted: it is rarely put right within a run.
 pub const WEB_TLS_ATTEMPTS_MAX: u32 = 2;
+/// How often one request is made again because its server wants another proof of a password: once because it wants one at all, and once
+/// because it gave what to prove only to call it too old.
+pub const WEB_DIGEST_ROUNDS_MAX: usize = 2;
+/// Logins of one job at a site in a row that do not work, or after which pages are as before: more lock accounts.
+pub const WEB_LOGIN_ATTEMPTS_MAX: u32 = 3;
+/// How long nobody logs in after that, milliseconds: accounts are unlocked, and passwords put right, within minutes at best.
+pub const WEB_LOGIN_WAIT_MS: i64 = 10 * 60 * 1_000;
+/// Redirects before and behind the form of a login; single sign-on takes a few.
+pub const WEB_LOGIN_REDIRECTS_MAX: usize = 8;
+/// Bytes at the beginning of a page in which the form of a login is looked for, held in memory by each reader.
+pub const WEB_LOGIN_LOOK_BYTES: u64 = 1 << 20;
+/// Forms of one page that are looked at.
+pub const WEB_FORMS_MAX: usize = 64;
+/// Fields of one form; hidden ones come by the dozen.
+pub const WEB_FORM_FIELDS_MAX: usize = 256;
 /// Bytes of one cookie (RFC 6265, 6.1: at least 4,096).
 pub const WEB_COOKIE_BYTES_MAX: usize = 4_096;
 /// Cookies of one host or domain (RFC 6265, 6.1: at least 50); the oldest makes room.

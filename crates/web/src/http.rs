@@ -10,8 +10,11 @@ mod connect;
 mod cookies;
 mod credentials;
 mod decode;
+mod digest;
 mod faults;
 mod proxy;
+mod request;
+mod resolve;
 mod tls;
 mod waiting;
 
@@ -19,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -34,12 +37,14 @@ use url::Url;
 pub use body::{Body, fault_of};
 pub use credentials::{CredentialSettings, Secret};
 pub use proxy::ProxySettings;
+pub use resolve::{Found, Resolve};
 pub use tls::TlsSettings;
 
 use addresses::Guard;
 use body::{Times, WireBody};
 use connect::{Connector, Parts};
-use credentials::Credentials;
+use credentials::{Credentials, Told};
+use request::Outgoing;
 use waiting::{network, now, watched};
 
 /// How servers are asked.
@@ -87,7 +92,7 @@ impl Default for ClientSettings {
 
 /// Asks for pages; all calls may come from many threads at once.
 pub struct Client {
-    client: legacy::Client<Connector, Empty<Bytes>>,
+    client: legacy::Client<Connector, Full<Bytes>>,
     agent: HeaderValue,
     credentials: Credentials,
     cookies: cookies::Jar,
@@ -170,6 +175,14 @@ impl Client {
     /// # Errors
     /// `bad_setting`.
     pub fn new(settings: ClientSettings) -> Result<Client, Reason> {
+        Client::resolving(settings, Arc::new(resolve::System))
+    }
+
+    /// The same, with another resolver than that of the machine.
+    ///
+    /// # Errors
+    /// `bad_setting`.
+    pub fn resolving(settings: ClientSettings, resolver: Arc<dyn Resolve>) -> Result<Client, Reason> {
         let bad = |why: String| Reason::new("bad_setting", why);
         let agent = match &settings.contact {
             Some(contact) => format!("{} (+{contact})", settings.agent),
@@ -188,6 +201,7 @@ impl Client {
                 private: settings.private_networks.clone(),
                 has_contact: settings.contact.as_ref().is_some_and(|contact| !contact.trim().is_empty()),
             },
+            resolver,
             tls: TlsConnector::from(Arc::new(settings.tls.config()?)),
             proxy,
             connect: Duration::from_millis(settings.connect_ms),
@@ -219,56 +233,62 @@ impl Client {
     /// `private_address`, `no_contact` (refused); `dns`, `connect`, `tls`, `proxy`, `timeout`, `cut_off`, `cancelled` (passing);
     /// `bad_answer`, `head_too_large` (broken).
     pub fn ask(&self, call: &CallContext, url: &Url, condition: Condition<'_>) -> Result<Response, Fault> {
-        let host = url.host_str().unwrap_or_default();
-        let request = self.request(url, condition, call.now())?;
-        let end = now() + Duration::from_millis(self.settings.total_ms);
-        let idle = Duration::from_millis(self.settings.idle_ms);
-        let answer = network().block_on(watched(&call.cancel, idle, end, self.client.request(request)));
-        let answer = answer.map_err(|waited| waited.fault(host))?;
-        let answer = answer.map_err(|error| faults::of_request(&error, host))?;
-        let (parts, incoming) = answer.into_parts();
-        let times = Times { idle, end, cancel: call.cancel.clone() };
-        let wire = WireBody::new(incoming, times, host.to_owned());
-        let head = Head { status: parts.status.as_u16(), headers: parts.headers };
-        for cookie in head.headers(header::SET_COOKIE.as_str()) {
-            self.cookies.take(url, cookie, call.now());
-        }
-        Ok(Response {
-            head,
-            body: WireAndBound(wire, self.settings.body_bytes_max),
-            url: url.clone(),
-            conditional: !condition.is_none(),
-            now: call.now(),
-        })
+        self.send(call, &Outgoing { url, condition, form: None })
     }
 
-    fn request(
-        &self,
-        url: &Url,
-        condition: Condition<'_>,
-        now: i64,
-    ) -> Result<http::Request<Empty<Bytes>>, Fault> {
-        let mut request = http::Request::get(url.as_str())
-            .header(header::USER_AGENT, &self.agent)
-            .header(header::ACCEPT, "*/*")
-            .header(header::ACCEPT_ENCODING, decode::ACCEPTED);
-        if let Some(etag) = condition.etag {
-            request = request.header(header::IF_NONE_MATCH, etag);
+    /// Sends a form that was filled in on `page`, encoded as in an address, and waits for the head of the answer.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`].
+    pub fn submit(&self, call: &CallContext, url: &Url, form: &str, page: &Url) -> Result<Response, Fault> {
+        self.send(call, &Outgoing { url, condition: Condition::default(), form: Some((form, page)) })
+    }
+
+    /// From now on cookies are of a new session: answers to earlier requests set none.
+    pub(crate) fn session_begins(&self) {
+        self.cookies.session_begins();
+    }
+
+    fn send(&self, call: &CallContext, asked: &Outgoing<'_>) -> Result<Response, Fault> {
+        let url = asked.url;
+        let host = url.host_str().unwrap_or_default();
+        let end = now() + Duration::from_millis(self.settings.total_ms);
+        let idle = Duration::from_millis(self.settings.idle_ms);
+        let mut given = None;
+        for round in 0.. {
+            let session = self.cookies.session();
+            let (request, proof) = self.request(asked, call.now())?;
+            let answer = network().block_on(watched(&call.cancel, idle, end, self.client.request(request)));
+            let answer = answer.map_err(|waited| waited.fault(host))?;
+            let answer = answer.map_err(|error| faults::of_request(&error, host))?;
+            let (parts, incoming) = answer.into_parts();
+            let head = Head { status: parts.status.as_u16(), headers: parts.headers };
+            let is_late = session != self.cookies.session();
+            for cookie in head.headers(header::SET_COOKIE.as_str()).filter(|_| !is_late) {
+                self.cookies.take(url, cookie, call.now());
+            }
+            if head.status == 401
+                && round < limits::WEB_DIGEST_ROUNDS_MAX
+                && let Some(Told::Proof(digest)) = self.credentials.of_host(url)
+                && digest.asked_again(
+                    head.headers(header::WWW_AUTHENTICATE.as_str()),
+                    proof.as_ref(),
+                    &mut given,
+                )
+            {
+                continue;
+            }
+            let times = Times { idle, end, cancel: call.cancel.clone() };
+            let wire = WireBody::new(incoming, times, host.to_owned());
+            return Ok(Response {
+                head,
+                body: WireAndBound(wire, self.settings.body_bytes_max),
+                url: url.clone(),
+                conditional: !asked.condition.is_none(),
+                now: call.now(),
+            });
         }
-        if let Some(date) = condition.last_modified {
-            request = request.header(header::IF_MODIFIED_SINCE, date);
-        }
-        if let Some(authorization) = self.proxy_authorization.as_ref().filter(|_| url.scheme() == "http") {
-            request = request.header(header::PROXY_AUTHORIZATION, authorization);
-        }
-        if let Some(header) = self.credentials.header(url) {
-            request = request.header(header::AUTHORIZATION, header);
-        }
-        if let Some(cookies) = self.cookies.header(url, now) {
-            request = request.header(header::COOKIE, cookies);
-        }
-        let message = |error| format!("`{url}` cannot be asked for: {error}");
-        request.body(Empty::new()).map_err(|error| Fault::broken("bad_request", message(error)))
+        unreachable!("the last round is answered")
     }
 }
 
@@ -277,10 +297,13 @@ impl Response {
     ///
     /// # Errors
     /// `unreadable` (401, 403); `too_many_requests`, `server` (passing, with the time that the server names); `client_status`
-    /// (refused); `unasked_unchanged`, `bad_redirect`, `bad_status`, and those of codings (broken).
+    /// (refused); `unasked_unchanged`, `bad_redirect`, `partial`, `bad_status`, and those of codings (broken).
     pub fn answer(self) -> Result<Answer, Fault> {
         let host = self.url.host_str().unwrap_or_default();
         match self.head.status {
+            206 => Err(faults::of_part(host)),
+            // Nobody asked for a part; whatever it is, it is not the page.
+            200 if self.head.header(header::CONTENT_RANGE.as_str()).is_some() => Err(faults::of_part(host)),
             200 | 203 | 204 | 205 => {
                 let codings = decode::codings(self.head.headers(header::CONTENT_ENCODING.as_str()));
                 let body = Body::of(self.body.0, &codings, self.body.1)?;

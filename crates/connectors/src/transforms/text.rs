@@ -166,6 +166,7 @@ impl Transform for Text {
             buffer.resize(bytes, 0);
         }
         let verdict = self.read(call, item, &mut buffer[..bytes]);
+        item.record.charset = None;
         BUFFER.set(buffer);
         verdict
     }
@@ -184,7 +185,7 @@ impl Text {
             record.media_type = Some(media.to_owned());
             return self.file(call, &name, (record, *audience), &mut head.chain(content), (parts, links));
         }
-        let mut text = decode::Text::new();
+        let mut text = decode::Text::said(record.charset.as_deref());
         text.push(head, ended);
         let media = detect::of_text(&text.text, &name);
         record.media_type = Some(media.to_owned());

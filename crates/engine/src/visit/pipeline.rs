@@ -191,7 +191,7 @@ impl Pipeline {
         (content, mut links): (&mut dyn Read, Option<&mut Links>),
         watch: &mut dyn FnMut(&After<'_>),
     ) -> std::result::Result<Passed, Fault> {
-        let mut hashing = Hashing::new(content);
+        let mut hashing = Hashing::new(content, record.charset.as_deref());
         let mut flows = Flows::new(self, Flow::of(std::mem::take(record)));
         for (at, stage) in self.stages.iter().enumerate() {
             let after = self.tree.stages[at];

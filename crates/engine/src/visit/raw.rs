@@ -13,8 +13,11 @@ pub(super) struct Hashing<'r> {
 }
 
 impl<'r> Hashing<'r> {
-    pub(super) fn new(content: &'r mut dyn Read) -> Hashing<'r> {
-        Hashing { content, hash: blake3::Hasher::new(), bytes: 0 }
+    pub(super) fn new(content: &'r mut dyn Read, charset: Option<&str>) -> Hashing<'r> {
+        let mut hash = blake3::Hasher::new();
+        // The same bytes in another charset are another text.
+        hash.update(charset.unwrap_or_default().as_bytes());
+        Hashing { content, hash, bytes: 0 }
     }
 
     /// Reads what is left.
@@ -34,7 +37,7 @@ impl<'r> Hashing<'r> {
 
 /// The digest that a pass through the stages gives for these bytes, and how many there are.
 pub(super) fn raw_digest(content: &mut dyn Read) -> std::result::Result<(Digest, u64), Fault> {
-    let mut hashing = Hashing::new(content);
+    let mut hashing = Hashing::new(content, None);
     hashing.finish()?;
     Ok(hashing.digest())
 }

@@ -82,8 +82,9 @@ const BOILERPLATE: &[&str] = &["nav", "header", "footer", "aside", "form", "menu
 pub(crate) fn read(input: Input, page: &mut TextSink<'_>) -> Outcome {
     let mut bytes = Vec::new();
     let is_cut = input.len() > PAGE_BYTES_MAX;
+    let charset = input.charset();
     input.take(PAGE_BYTES_MAX).read_to_end(&mut bytes)?;
-    let text = decode::whole(&bytes, said(&bytes));
+    let text = decode::whole(&bytes, charset.or_else(|| said(&bytes)));
     drop(bytes);
     let place = page.links().map(|links| {
         if is_cut {

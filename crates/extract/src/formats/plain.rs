@@ -2,16 +2,17 @@
 
 use std::io::Read;
 
+use encoding_rs::Encoding;
 use ingather_model::limits;
 
 use crate::Input;
-use crate::decode::Text;
+use crate::decode::{self, Text};
 use crate::page::{Outcome, TextSink};
 use crate::xml::{self, Go, Met};
 
 /// Text as it is.
 pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
-    let mut text = Text::new();
+    let mut text = Text::said(input.charset().map(Encoding::name));
     let mut buffer = vec![0; limits::READ_BUFFER_BYTES];
     let mut ended = false;
     while !ended && !text.is_full() {
@@ -41,6 +42,15 @@ pub(crate) fn read(mut input: Input, sink: &mut TextSink<'_>) -> Outcome {
 
 /// The text between tags.
 pub(crate) fn xml(input: Input, sink: &mut TextSink<'_>) -> Outcome {
+    let Some(charset) = input.charset() else { return tags(input, sink) };
+    let mut bytes = Vec::new();
+    input.take(xml::DECODED_BYTES_MAX).read_to_end(&mut bytes)?;
+    // With a byte order mark, so that its declaration does not count any more.
+    let text = format!("\u{feff}{}", decode::whole(&bytes, Some(charset)));
+    tags(text.as_bytes(), sink)
+}
+
+fn tags(input: impl Read, sink: &mut TextSink<'_>) -> Outcome {
     let (mut title, mut is_root) = (None, true);
     let outcome = xml::walk(input, |met| {
         match met {

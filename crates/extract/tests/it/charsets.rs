@@ -112,3 +112,43 @@ fn labels_that_name_nothing_readable_lose_no_more_than_they_must() {
         assert_eq!(read("a.xml", xml.into_bytes()).text, "Plain words", "{label}");
     }
 }
+
+/// Read from a source that names a charset.
+fn read_from(name: &str, charset: &str, bytes: &[u8]) -> String {
+    let request = Request { name: name.to_owned(), charset: Some(charset.to_owned()), ..Request::default() };
+    extract(&request, Input::memory(bytes.to_vec())).text
+}
+
+#[test]
+fn what_the_source_names_goes_before_what_a_document_says_and_behind_its_byte_order_mark() {
+    let (text, label) = (SAMPLES[1], "windows-1251");
+    let written = |before: &str| {
+        let all = format!("{before}{text}</p>");
+        Encoding::for_label(label.as_bytes()).unwrap().encode(&all).0.into_owned()
+    };
+    for (name, before) in [
+        ("a.html", "<!DOCTYPE html><html><p>"),
+        ("a.html", "<!DOCTYPE html><html><meta charset=koi8-r><p>"),
+        ("a.xhtml", "<?xml version='1.0' encoding='koi8-r'?><html><p>"),
+        ("a.xml", "<?xml version='1.0' encoding='koi8-r'?><p>"),
+    ] {
+        assert_eq!(read_from(name, label, &written(before)), text, "{before}");
+        let marked = format!("\u{feff}{before}{text}</p>");
+        assert_eq!(read_from(name, label, marked.as_bytes()), text, "{before}");
+        // What is UTF-8 is nothing else, and what is not is not, whatever a header says.
+        assert_eq!(read_from(name, label, &marked.as_bytes()[3..]), text, "{before}");
+    }
+    let meta = written("<html><meta charset=windows-1251><p>");
+    assert_eq!(read_from("a.html", "utf-8", &meta), text);
+    assert_eq!(read_from("a.html", "no-such-charset", &meta), text);
+    let plain = Encoding::for_label(b"ibm866").unwrap().encode(text).0.into_owned();
+    assert_eq!(read_from("a.txt", "IBM866", &plain), text);
+}
+
+#[test]
+fn what_is_in_a_document_is_not_in_the_charset_that_its_source_names() {
+    let mail =
+        "From: a@b\nTo: c@d\nContent-Type: text/html\n\n<meta charset=windows-1251><p>\u{e0}\u{e1}</p>";
+    let bytes = Encoding::for_label(b"latin1").unwrap().encode(mail).0.into_owned();
+    assert_eq!(read_from("a.eml", "koi8-r", &bytes), read("a.eml", bytes).text);
+}

@@ -1,7 +1,7 @@
 //! A site that a test scripts, served over HTTP on loopback; what it was asked, and when, is written down.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,13 +66,33 @@ pub struct Asked {
     pub head: Vec<String>,
     /// When it came.
     pub at: Instant,
-    /// The status of its answer.
+    /// What was sent with it, at most [`SENT_BYTES_MAX`].
+    pub body: String,
+    /// The status of its answer; 0 before there is one.
     pub status: u16,
 }
 
-#[derive(Debug, Default)]
+impl Asked {
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let named = |line: &&String| {
+            line.split_once(':').is_some_and(|(known, _)| known.trim().eq_ignore_ascii_case(name))
+        };
+        let line = self.head.iter().skip(1).find(named)?;
+        line.split_once(':').map(|(_, value)| value.trim())
+    }
+}
+
+/// Bytes of a form that are read.
+const SENT_BYTES_MAX: usize = 64 << 10;
+
+/// Answers a request in place of what is scripted.
+type By = dyn Fn(&Asked) -> Option<Answer> + Send + Sync;
+
+#[derive(Default)]
 struct State {
     answers: BTreeMap<String, Answer>,
+    by: Option<Arc<By>>,
     asked: Vec<Asked>,
 }
 
@@ -123,6 +143,11 @@ impl SiteServer {
         locked(&self.state).answers.insert(path.to_owned(), answer);
     }
 
+    /// Requests are answered by this from now on; where it has no answer, by what is put at their path.
+    pub fn answer_by(&self, by: impl Fn(&Asked) -> Option<Answer> + Send + Sync + 'static) {
+        locked(&self.state).by = Some(Arc::new(by));
+    }
+
     /// Nothing is at a path any more.
     pub fn take_away(&self, path: &str) {
         locked(&self.state).answers.remove(path);
@@ -167,12 +192,21 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
             }
         }
         let path = head.first().and_then(|line| line.split(' ').nth(1)).unwrap_or("/").to_owned();
-        let answer = locked(state).answers.get(&path).cloned().unwrap_or_else(|| Answer::status(404));
+        let mut asked = Asked { path, head, at: Instant::now(), body: String::new(), status: 0 };
+        let length = asked.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        let mut sent = vec![0; length.min(SENT_BYTES_MAX)];
+        reader.read_exact(&mut sent)?;
+        asked.body = String::from_utf8_lossy(&sent).into_owned();
+        let by = locked(state).by.clone();
+        let answer = by.and_then(|by| by(&asked));
+        let answer = answer.or_else(|| locked(state).answers.get(&asked.path).cloned());
+        let answer = answer.unwrap_or_else(|| Answer::status(404));
         let tag = format!(
             "\"{}\"",
             answer.body.iter().fold(7_u64, |hash, byte| hash.wrapping_mul(31) ^ u64::from(*byte))
         );
-        let has_it = head
+        let has_it = asked
+            .head
             .iter()
             .any(|line| line.to_ascii_lowercase().starts_with("if-none-match:") && line.contains(&tag));
         let status = match answer.status {
@@ -180,7 +214,8 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
             0 => 200,
             status => status,
         };
-        locked(state).asked.push(Asked { path, head, at: Instant::now(), status });
+        asked.status = status;
+        locked(state).asked.push(asked);
         let mut out = format!("HTTP/1.1 {status} said\r\n");
         for (name, value) in &answer.headers {
             out.push_str(&format!("{name}: {value}\r\n"));

@@ -21,6 +21,11 @@ impl Body {
     pub(super) fn of(wire: WireBody, codings: &[String], bytes_max: u64) -> Result<Body, Fault> {
         decode::unpacked(wire, codings, bytes_max).map(Body)
     }
+
+    /// The same behind what was read of it already.
+    pub(crate) fn behind(self, start: Vec<u8>) -> Body {
+        Body(Box::new(io::Cursor::new(start).chain(self.0)))
+    }
 }
 
 impl Read for Body {

@@ -20,6 +20,7 @@ use tower_service::Service;
 
 use super::addresses::{Closed, Guard};
 use super::proxy::Proxy;
+use super::resolve::Resolve;
 
 /// Opens connections.
 #[derive(Clone)]
@@ -27,6 +28,7 @@ pub(super) struct Connector(pub(super) Arc<Parts>);
 
 pub(super) struct Parts {
     pub(super) guard: Guard,
+    pub(super) resolver: Arc<dyn Resolve>,
     pub(super) tls: TlsConnector,
     pub(super) proxy: Option<Proxy>,
     pub(super) connect: Duration,
@@ -83,7 +85,7 @@ impl Parts {
             Some(proxy) => {
                 self.judge_behind_proxy(&bare)?;
                 // Whoever wrote the settings meant this proxy, wherever it is.
-                let mut plain = connect(&proxy.host, &addresses(&proxy.host, proxy.port).await?).await?;
+                let mut plain = connect(&proxy.host, &self.addresses(&proxy.host, proxy.port).await?).await?;
                 if secure {
                     let asked = proxy.tunnel(&mut plain, &host, port).await;
                     asked.map_err(|error| ConnectError::Proxy(host.clone(), error.to_string()))?;
@@ -102,7 +104,7 @@ impl Parts {
     }
 
     async fn direct(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
-        let found = addresses(host, port).await?;
+        let found = self.addresses(host, port).await?;
         let mut open = Vec::new();
         let mut closed = None;
         for address in found {
@@ -116,6 +118,17 @@ impl Parts {
             Some(why) if open.is_empty() => Err(refused(host, why)),
             _ => connect(host, &open).await,
         }
+    }
+
+    async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
+        // What is written out is no name: nobody is asked what it means.
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        let found = self.resolver.addresses(host, port).await;
+        let mut found = found.map_err(|error| ConnectError::Name(host.to_owned(), error.to_string()))?;
+        found.truncate(WEB_ADDRESSES_MAX);
+        Ok(found)
     }
 
     /// Behind a proxy, names are looked up there; an address that is written out is judged here.
@@ -133,12 +146,6 @@ fn refused(host: &str, why: Closed) -> ConnectError {
         Closed::Private => ConnectError::Private(host.to_owned()),
         Closed::NoContact => ConnectError::NoContact(host.to_owned()),
     }
-}
-
-async fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
-    let found = tokio::net::lookup_host((host, port)).await;
-    let found = found.map_err(|error| ConnectError::Name(host.to_owned(), error.to_string()))?;
-    Ok(found.take(WEB_ADDRESSES_MAX).collect())
 }
 
 async fn connect(host: &str, addresses: &[SocketAddr]) -> Result<TcpStream, ConnectError> {

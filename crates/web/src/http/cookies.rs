@@ -1,5 +1,7 @@
 //! Cookies of one job (RFC 6265): kept in memory, bounded, and told to nobody but whom they are from.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use ingather_model::limits::{
     WEB_COOKIE_BYTES_MAX, WEB_COOKIE_HEADER_BYTES_MAX, WEB_COOKIES_MAX, WEB_COOKIES_OF_DOMAIN_MAX,
 };
@@ -7,9 +9,9 @@ use jiff::fmt::rfc2822::DateTimeParser;
 use parking_lot::Mutex;
 use url::{Host, Url};
 
-/// The cookies, from the oldest to the newest.
+/// The cookies, from the oldest to the newest, and a count of sessions.
 #[derive(Default)]
-pub(super) struct Jar(Mutex<Vec<Cookie>>);
+pub(super) struct Jar(Mutex<Vec<Cookie>>, AtomicU64);
 
 #[derive(Clone)]
 struct Cookie {
@@ -26,6 +28,17 @@ struct Cookie {
 const DATES: DateTimeParser = DateTimeParser::new().relaxed_weekday(true);
 
 impl Jar {
+    /// The session in which a request is made.
+    pub(super) fn session(&self) -> u64 {
+        self.1.load(Ordering::SeqCst)
+    }
+
+    /// Somebody has logged in: what is answered to requests of earlier sessions sets nothing any more. A server gives a cookie of its own to each
+    /// request without one, and one that comes late would take the place of the one that is logged in.
+    pub(super) fn session_begins(&self) {
+        self.1.fetch_add(1, Ordering::SeqCst);
+    }
+
     /// Takes what the server at `url` sets; what it may not set is left out.
     pub(super) fn take(&self, url: &Url, header: &str, now: i64) {
         let Some(cookie) = parsed(url, header, now) else { return };

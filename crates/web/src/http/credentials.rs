@@ -7,6 +7,8 @@ use ingather_model::fault::Reason;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::digest::Digest;
+
 /// What a host is told so that it gives its pages.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CredentialSettings {
@@ -29,6 +31,13 @@ pub enum Secret {
         /// Password.
         password: String,
     },
+    /// Name and password, of which a digest proves that they are known (RFC 7616). The password is never sent.
+    Digest {
+        /// Name.
+        user: String,
+        /// Password.
+        password: String,
+    },
     /// A token, with each request (RFC 6750).
     Bearer(String),
 }
@@ -39,9 +48,17 @@ impl std::fmt::Debug for CredentialSettings {
     }
 }
 
-/// Credentials that were checked: the value of the header for each origin.
+/// Credentials that were checked, for each origin.
 #[derive(Default)]
-pub(super) struct Credentials(Vec<(url::Origin, HeaderValue)>);
+pub(super) struct Credentials(Vec<(url::Origin, Told)>);
+
+/// What a host is told.
+pub(super) enum Told {
+    /// The value of a header, with each request.
+    Always(HeaderValue),
+    /// A proof, once it has asked for one.
+    Proof(Digest),
+}
 
 impl Credentials {
     pub(super) fn of(settings: &[CredentialSettings]) -> Result<Credentials, Reason> {
@@ -49,13 +66,13 @@ impl Credentials {
     }
 
     /// What is told to the host of an address.
-    pub(super) fn header(&self, url: &Url) -> Option<&HeaderValue> {
+    pub(super) fn of_host(&self, url: &Url) -> Option<&Told> {
         let origin = url.origin();
-        self.0.iter().find(|(of, _)| *of == origin).map(|(_, header)| header)
+        self.0.iter().find(|(of, _)| *of == origin).map(|(_, told)| told)
     }
 }
 
-fn one(settings: &CredentialSettings) -> Result<(url::Origin, HeaderValue), Reason> {
+fn one(settings: &CredentialSettings) -> Result<(url::Origin, Told), Reason> {
     let bad = |why: &str| {
         Reason::new("bad_setting", format!("the credentials for `{}` cannot be used: {why}", settings.origin))
     };
@@ -64,7 +81,16 @@ fn one(settings: &CredentialSettings) -> Result<(url::Origin, HeaderValue), Reas
         return Err(bad("write where they are for as `https://host`"));
     }
     let text = match &settings.secret {
-        Secret::Basic { user, .. } if user.contains(':') => return Err(bad("a name cannot have a colon")),
+        Secret::Basic { user, .. } | Secret::Digest { user, .. } if user.contains(':') => {
+            return Err(bad("a name cannot have a colon"));
+        }
+        Secret::Digest { user, password } => {
+            let is_plain = |text: &str| text.chars().all(|letter| !letter.is_control());
+            return match is_plain(user) {
+                true => Ok((url.origin(), Told::Proof(Digest::new(user, password)))),
+                false => Err(bad("they have signs that cannot be sent")),
+            };
+        }
         Secret::Basic { user, password } => {
             format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
         }
@@ -72,7 +98,7 @@ fn one(settings: &CredentialSettings) -> Result<(url::Origin, HeaderValue), Reas
     };
     let mut header = HeaderValue::from_str(&text).map_err(|_| bad("they have signs that cannot be sent"))?;
     header.set_sensitive(true);
-    Ok((url.origin(), header))
+    Ok((url.origin(), Told::Always(header)))
 }
 
 #[cfg(test)]
@@ -87,8 +113,9 @@ mod tests {
     fn a_secret_goes_to_its_origin_and_nowhere_else() {
         let secret = serde_json::json!({ "origin": "https://example.com", "basic": { "user": "a", "password": "b:c" } });
         let known = of(secret).unwrap();
-        let told = |url: &str| {
-            known.header(&Url::parse(url).unwrap()).map(|header| header.to_str().unwrap().to_owned())
+        let told = |url: &str| match known.of_host(&Url::parse(url).unwrap()) {
+            Some(Told::Always(header)) => Some(header.to_str().unwrap().to_owned()),
+            _ => None,
         };
         assert_eq!(told("https://example.com:443/x").as_deref(), Some("Basic YTpiOmM="));
         for other in [

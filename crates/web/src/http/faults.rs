@@ -81,6 +81,11 @@ pub(super) fn of_status(status: u16, host: &str, retry_after: Option<&str>, now:
     }
 }
 
+/// Of an answer that is a part of a page: the rest of it is not gone.
+pub(super) fn of_part(host: &str) -> Fault {
+    Fault::broken("partial", format!("`{host}` gives a part of the page, and was asked for all of it"))
+}
+
 /// Dates of headers; a wrong day of the week is of no account.
 const DATES: DateTimeParser = DateTimeParser::new().relaxed_weekday(true);
 

@@ -1,5 +1,6 @@
 //! Web sites and feeds as repositories: pages lead to pages, and each is asked for as its owner wants it.
 
+mod login;
 mod paces;
 mod page;
 mod robots;
@@ -26,6 +27,7 @@ use ingather_model::key::Stamp;
 use parking_lot::Mutex;
 use url::Url;
 
+use self::login::Login;
 use self::paces::Paces;
 use self::seeds::Seeds;
 use self::settings::Checked;
@@ -53,10 +55,12 @@ const CONTAINER: &str = "web:";
 
 /// Opens a site, or a feed.
 pub(crate) fn open(source: &serde_json::Value, is_feed: bool) -> Result<Arc<dyn Repository>, Fault> {
-    let checked = settings::read(source, is_feed)?;
+    let mut checked = settings::read(source, is_feed)?;
     let paces = Paces::new(checked.delay_ms, checked.at_once);
+    let login = checked.login.take().map(Login::new);
     Ok(Arc::new(Site {
         checked,
+        login,
         client: OnceLock::new(),
         robots: RobotsCache::default(),
         alike: Alike::default(),
@@ -68,6 +72,7 @@ pub(crate) fn open(source: &serde_json::Value, is_feed: bool) -> Result<Arc<dyn 
 /// One site of one job.
 struct Site {
     checked: Checked,
+    login: Option<Login>,
     /// Made when it is needed first: reading the certificates of a system takes longer than most questions about a job.
     client: OnceLock<Result<Client, Reason>>,
     robots: RobotsCache,

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use encoding_rs::{Encoding, UTF_8};
 use ingather_contract::refers::Leads;
 use ingather_model::document::{Links, Record};
 use ingather_model::fault::Reason;
@@ -32,12 +33,24 @@ pub(super) fn record(url: &Url, head: &Head) -> Record {
         path: url.as_str().to_owned(),
         title,
         media_type: media,
+        charset: head.header("content-type").and_then(charset),
         modified: modified.map(|time| time.as_millisecond()),
         ..Record::default()
     };
     record.fields.insert("name".to_owned(), vec![name]);
     record.fields.insert("host".to_owned(), vec![url.host_str().unwrap_or_default().to_owned()]);
     record
+}
+
+/// The charset that a media type names beside it: none where that says nothing, or UTF-8, which is recognised by itself.
+fn charset(media: &str) -> Option<String> {
+    let named = media.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then_some(value)
+    });
+    let label = named?.trim().trim_matches(['"', '\'']);
+    let encoding = Encoding::for_label(label.as_bytes()).filter(|encoding| *encoding != UTF_8)?;
+    Some(encoding.name().to_ascii_lowercase())
 }
 
 impl Site {

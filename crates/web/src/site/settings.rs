@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
+use super::login::rules::{LoginSettings, Rules};
 use crate::http::{ClientSettings, CredentialSettings, ProxySettings, Secret, TlsSettings};
 use crate::scope::{PatternSettings, Reach, Scope, ScopeSettings, TrapSettings};
 use crate::urls::{UrlRules, UrlSettings};
@@ -91,6 +92,9 @@ pub(crate) struct SiteSettings {
     /// What hosts are told so that they give their pages.
     #[garde(length(max = limits::WEB_PATTERNS_MAX), dive)]
     credentials: Vec<Credential>,
+    /// How the job logs in by a form. What is read so is for those whom `access` names, and never for everybody.
+    #[garde(dive)]
+    login: Option<LoginSettings>,
     /// A proxy for all requests.
     #[garde(skip)]
     #[schemars(extend("x-of-the-machine" = true))]
@@ -142,6 +146,10 @@ struct Credential {
     #[schemars(extend("writeOnly" = true))]
     #[garde(skip)]
     password: Option<String>,
+    /// The password proves itself by a digest (RFC 7616) and is never sent, whatever the server asks for.
+    #[serde(default)]
+    #[garde(skip)]
+    digest: bool,
     /// A token, in place of both.
     #[serde(default)]
     #[schemars(extend("writeOnly" = true))]
@@ -171,6 +179,7 @@ impl Default for SiteSettings {
             access: None,
             private_networks: Vec::new(),
             credentials: Vec::new(),
+            login: None,
             proxy: None,
             roots_file: None,
             certificate_file: None,
@@ -187,6 +196,7 @@ pub(super) struct Checked {
     pub(super) scope: Scope,
     pub(super) client: ClientSettings,
     pub(super) acl: Acl,
+    pub(super) login: Option<Rules>,
     pub(super) delay_ms: i64,
     pub(super) at_once: u32,
     pub(super) obey: bool,
@@ -198,7 +208,7 @@ pub(super) struct Checked {
 /// Whether entries of a feed are followed.
 pub(super) type FollowsEntries = bool;
 
-fn wrong(why: impl Into<String>) -> Fault {
+pub(super) fn wrong(why: impl Into<String>) -> Fault {
     Fault::refused("settings", why)
 }
 
@@ -237,6 +247,7 @@ pub(super) fn read(value: &serde_json::Value, is_feed: bool) -> Result<Checked, 
         scope: Scope::new(scope, &urls).map_err(refused)?,
         client: given.client()?,
         acl,
+        login: given.login.as_ref().map(LoginSettings::checked).transpose()?,
         delay_ms: given.delay_ms,
         at_once: u32::try_from(given.at_once).unwrap_or(1),
         obey: given.obey,
@@ -279,6 +290,7 @@ impl SiteSettings {
         let is_closed = !self.credentials.is_empty()
             || !self.private_networks.is_empty()
             || self.certificate_file.is_some()
+            || self.login.is_some()
             || self.proxy.is_some();
         match &self.access {
             None if is_closed => Err(wrong(format!(
@@ -286,6 +298,11 @@ impl SiteSettings {
                  `access`, such as [\"unix:g:1000\"], or \"{EVERYBODY}\" in the list where all may"
             ))),
             None => Ok(Acl::open()),
+            Some(tokens) if self.login.is_some() && tokens.iter().any(|token| token == EVERYBODY) => {
+                Err(wrong(format!(
+                    "what is read behind a login is not for everybody: let `access` name those who may see it, and not `{EVERYBODY}`"
+                )))
+            }
             Some(tokens) if tokens.iter().any(|token| token == EVERYBODY) => match tokens.len() {
                 1 => Ok(Acl::open()),
                 _ => Err(wrong(format!("`access` names `{EVERYBODY}` beside others; leave one out"))),
@@ -323,10 +340,13 @@ impl SiteSettings {
 impl Credential {
     fn checked(&self) -> Result<CredentialSettings, Fault> {
         let secret = match (&self.user, &self.password, &self.token) {
+            (Some(user), Some(password), None) if self.digest => {
+                Secret::Digest { user: user.clone(), password: password.clone() }
+            }
             (Some(user), Some(password), None) => {
                 Secret::Basic { user: user.clone(), password: password.clone() }
             }
-            (None, None, Some(token)) => Secret::Bearer(token.clone()),
+            (None, None, Some(token)) if !self.digest => Secret::Bearer(token.clone()),
             _ => {
                 let origin = &self.origin;
                 return Err(wrong(format!(

@@ -322,6 +322,47 @@ fn what_not_everybody_can_read_is_for_those_who_are_named_and_without_names_the_
 }
 
 #[test]
+fn the_charset_of_a_header_reaches_the_stages_and_is_part_of_what_a_page_is() {
+    let server = SiteServer::start();
+    let site = site(&server, json!({}));
+    let read = |media: &str| {
+        server.put("/docs/", Answer::of(media, "a"));
+        let (mut charset, key) = (None, server.url("/docs/"));
+        let refers = site.refers().unwrap();
+        let mut once = || {
+            refers.visit(&call(), &Asked { key: &key, memo: None }, &mut |record, _, _| {
+                charset = record.charset.clone();
+                Ok(Links::default())
+            })
+        };
+        match once() {
+            Ok(VisitAnswer::NotYet) => once().unwrap(),
+            answer => answer.unwrap(),
+        };
+        charset
+    };
+    for (media, expected) in [
+        ("text/html", None),
+        ("text/html; charset=Windows-1251", Some("windows-1251")),
+        ("text/html;version=1; CHARSET = \"utf-8\"", None),
+        ("text/html; charset='SJIS'", Some("shift_jis")),
+        ("text/html; charset=none", None),
+        ("text/html; charset=", None),
+        ("text/html; charset", None),
+    ] {
+        assert_eq!(read(media).as_deref(), expected, "{media}");
+    }
+    let content = |media: &str| {
+        server.put("/docs/", Answer::of(media, "a"));
+        match visit(site.as_ref(), &server.url("/docs/")) {
+            Ok(VisitAnswer::Read(observed, _)) => observed.content,
+            answer => panic!("{answer:?}"),
+        }
+    };
+    assert_ne!(content("text/html; charset=koi8-r"), content("text/html; charset=koi8-u"));
+}
+
+#[test]
 fn a_root_has_one_spelling_and_settings_are_refused_with_what_to_do() {
     let said =
         |root: &str| opened(&json!({"root": root})).err().map(|fault| fault.to_string()).unwrap_or_default();

@@ -11,6 +11,7 @@ use ingather_model::limits;
 use url::Url;
 
 use super::Site;
+use super::login::LOGIN;
 use crate::http::{self, Answer, Condition, Head};
 use crate::memo::Memo;
 use crate::robots::HostRules;
@@ -25,6 +26,10 @@ impl Refers for Site {
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
         let url = self.judged(asked.key).map_err(Fault::Refused)?;
+        if self.is_login_page(&url) {
+            let reason = Reason::new("login_page", "it is the page where the job logs in");
+            return Ok(VisitAnswer::NoEntry(reason, Leads::default()));
+        }
         let host = urls::bins(&url).into_iter().next().unwrap_or_default();
         let mut sitemaps = Vec::new();
         if self.checked.obey {
@@ -48,8 +53,7 @@ impl Refers for Site {
         let memo = asked.memo.and_then(Memo::decode).unwrap_or_default();
         let condition =
             Condition { etag: memo.etag.as_deref(), last_modified: memo.last_modified.as_deref() };
-        let response = self.client()?.ask(call, &url, condition)?;
-        match response.answer() {
+        match self.ask_for_page(call, &url, condition) {
             Err(fault) => Err(self.slowed(&host, fault)),
             Ok(answer) => {
                 self.paces.answered(&host);
@@ -75,11 +79,18 @@ impl Site {
     /// A host that says that it is asked too often is asked less.
     fn slowed(&self, host: &str, fault: Fault) -> Fault {
         if let Fault::Passing { reason, retry_in_ms, .. } = &fault
+            && reason.code != LOGIN
             && (reason.code == "too_many_requests" || retry_in_ms.is_some())
         {
             self.paces.slower(host, *retry_in_ms);
         }
         fault
+    }
+
+    /// Whether an address is that of the page with the form by which the job logs in; where the job begins there, it is a page as well.
+    fn is_login_page(&self, url: &Url) -> bool {
+        self.login.as_ref().is_some_and(|login| login.is_page(url))
+            && !self.checked.scope.start().contains(url)
     }
 
     fn answered(&self, url: &Url, answer: Answer, read: &mut ReadPage<'_>) -> Result<VisitAnswer, Fault> {
@@ -193,6 +204,7 @@ impl Site {
     ) -> Result<VisitAnswer, Fault> {
         let acl = self.checked.acl.clone();
         let mut record = super::page::record(url, head);
+        let charset = record.charset.clone();
         let links = read(&mut record, &acl, whole);
         // What a stage says of content that broke off knows less of it than the connection.
         if let Some(fault) = whole.failed.take() {
@@ -212,13 +224,13 @@ impl Site {
             status: head.status,
         };
         leads.memo = (memo.etag.is_some() || memo.last_modified.is_some()).then(|| memo.encode());
-        let observed = Observed {
-            content: Stamp::of(digest.as_bytes()),
-            access: Stamp::of(format!("{acl:?}").as_bytes()),
-            identity: 0,
-            acl,
-            record,
+        // The same bytes in another charset are another text.
+        let content = match charset {
+            Some(charset) => Stamp::of(&[digest.as_bytes(), charset.as_bytes()].concat()),
+            None => Stamp::of(digest.as_bytes()),
         };
+        let observed =
+            Observed { content, access: Stamp::of(format!("{acl:?}").as_bytes()), identity: 0, acl, record };
         Ok(VisitAnswer::Read(Box::new(observed), leads))
     }
 }

@@ -4,6 +4,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use ingather_contract::call::CallContext;
+use ingather_model::fault::Fault;
 use ingather_web::http::{Client, Condition};
 
 use crate::server::{Server, call, client, fails, page, read, settings};
@@ -20,6 +21,35 @@ fn a_page_that_is_cut_off_is_an_error_and_never_a_short_page() {
     ] {
         let server = Server::sending(cut);
         assert_eq!(fails(&client(), &server.url("/")), "cut_off", "{cut}");
+    }
+}
+
+/// A server that says `first` and then resets the connection: what it was sent and has not read makes it do so.
+fn resetting(first: &'static str) -> Server {
+    Server::through(
+        |_, _| {},
+        move |mut stream| {
+            stream.peek(&mut [0]).ok()?;
+            let _ = std::io::Write::write_all(&mut stream, first.as_bytes());
+            None
+        },
+    )
+}
+
+#[test]
+fn a_connection_that_is_reset_is_an_error_that_passes() {
+    for first in [
+        "",
+        "HTTP/1.1 200 OK\r\nContent-Le",
+        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello",
+        // Without a length the end of the connection is the end of the page, and a reset is none.
+        "HTTP/1.1 200 OK\r\n\r\nhello",
+    ] {
+        let server = resetting(first);
+        match read(&client(), &server.url("/")) {
+            Err(Fault::Passing { reason, .. }) => assert_eq!(reason.code, "cut_off", "{first}"),
+            other => panic!("{first}: {other:?}"),
+        }
     }
 }
 
@@ -124,6 +154,18 @@ fn a_run_that_is_stopped_waits_for_nobody() {
 fn nothing_new_is_no_answer_to_a_page_that_was_never_there() {
     let server = Server::sending("HTTP/1.1 304 Not Modified\r\n\r\n");
     assert_eq!(fails(&client(), &server.url("/")), "unasked_unchanged");
+}
+
+#[test]
+fn a_part_of_a_page_is_no_page() {
+    for head in [
+        "206 Partial Content",
+        "206 Partial Content\r\nContent-Range: bytes 0-4/100",
+        "200 OK\r\nContent-Range: bytes 0-4/100",
+    ] {
+        let server = Server::sending(format!("HTTP/1.1 {head}\r\nContent-Length: 5\r\n\r\nhello"));
+        assert_eq!(fails(&client(), &server.url("/")), "partial", "{head}");
+    }
 }
 
 #[test]

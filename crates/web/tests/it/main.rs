@@ -4,6 +4,11 @@
 mod codings;
 mod failing;
 mod guard;
+mod many;
+mod multiplexed;
+mod names;
 mod plain;
+mod proofs;
 mod secure;
 mod server;
+mod tunnel;

@@ -21,7 +21,7 @@ fn openssl(folder: &Path, arguments: &str) {
 const KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
 
 /// A root and a certificate by it, valid for `days` from now.
-fn signed(folder: &Path, name: &str, host: &str, days: &str) {
+pub(crate) fn signed(folder: &Path, name: &str, host: &str, days: &str) {
     openssl(folder, &format!("req {KEY} -subj /CN={name} -keyout {name}.key -out {name}.csr"));
     std::fs::write(folder.join("extensions"), format!("subjectAltName={host}\nbasicConstraints=CA:FALSE\n"))
         .unwrap();
@@ -33,11 +33,17 @@ fn signed(folder: &Path, name: &str, host: &str, days: &str) {
     );
 }
 
-fn root(folder: &Path, name: &str) {
+pub(crate) fn root(folder: &Path, name: &str) {
     openssl(folder, &format!("req -x509 {KEY} -days 2 -subj /CN={name} -keyout {name}.key -out {name}.pem"));
 }
 
-fn server(folder: &Path, name: &str, wants_client: bool) -> Server {
+/// How a server with this certificate speaks: of the protocols it names, where there are any.
+pub(crate) fn serving(
+    folder: &Path,
+    name: &str,
+    wants_client: bool,
+    protocols: &[&[u8]],
+) -> Arc<ServerConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -53,7 +59,13 @@ fn server(folder: &Path, name: &str, wants_client: bool) -> Server {
         builder.with_no_client_auth()
     };
     let key = PrivateKeyDer::from_pem_file(folder.join(format!("{name}.key"))).unwrap();
-    let config = Arc::new(builder.with_single_cert(vec![certificate(name)], key).unwrap());
+    let mut config = builder.with_single_cert(vec![certificate(name)], key).unwrap();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    Arc::new(config)
+}
+
+fn server(folder: &Path, name: &str, wants_client: bool) -> Server {
+    let config = serving(folder, name, wants_client, &[]);
     let wrap = move |stream: TcpStream| -> Option<Box<dyn ReadWrite>> {
         let connection = ServerConnection::new(Arc::clone(&config)).ok()?;
         Some(Box::new(StreamOwned::new(connection, stream)))
@@ -61,7 +73,7 @@ fn server(folder: &Path, name: &str, wants_client: bool) -> Server {
     Server::through(|_, stream| drop(stream.write_all(page("secret").as_bytes())), wrap)
 }
 
-fn trusting(folder: &Path) -> ClientSettings {
+pub(crate) fn trusting(folder: &Path) -> ClientSettings {
     let tls =
         TlsSettings { roots: Some(folder.join("root.pem")), own_roots_only: true, ..TlsSettings::default() };
     ClientSettings { tls, ..settings() }

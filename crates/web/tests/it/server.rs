@@ -44,7 +44,15 @@ impl Server {
         say: impl Fn(&str, &mut dyn ReadWrite) + Send + Sync + 'static,
         wrap: impl Fn(TcpStream) -> Option<Box<dyn ReadWrite>> + Send + Sync + 'static,
     ) -> Server {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Server::listening(TcpListener::bind("127.0.0.1:0").unwrap(), say, wrap)
+    }
+
+    /// The same, where a test wants it to be.
+    pub(crate) fn listening(
+        listener: TcpListener,
+        say: impl Fn(&str, &mut dyn ReadWrite) + Send + Sync + 'static,
+        wrap: impl Fn(TcpStream) -> Option<Box<dyn ReadWrite>> + Send + Sync + 'static,
+    ) -> Server {
         let address = listener.local_addr().unwrap();
         let heads = Arc::<Mutex<Vec<String>>>::default();
         let connections = Arc::<AtomicUsize>::default();
@@ -99,16 +107,18 @@ impl Drop for Server {
     }
 }
 
-fn serve(stream: &mut dyn ReadWrite, say: &Say, noted: &Mutex<Vec<String>>) {
+/// The head of the next request, in lower case; none when the connection ends before.
+pub(crate) fn head_of(stream: &mut dyn ReadWrite) -> Option<String> {
     let mut head = String::new();
-    let mut reader = BufReader::with_capacity(1, &mut *stream);
+    let mut reader = BufReader::with_capacity(1, stream);
     while !head.ends_with("\r\n\r\n") {
-        match reader.read_line(&mut head) {
-            Ok(length) if length > 0 => {}
-            _ => return,
-        }
+        reader.read_line(&mut head).ok().filter(|length| *length > 0)?;
     }
-    let head = head.to_ascii_lowercase();
+    Some(head.to_ascii_lowercase())
+}
+
+fn serve(stream: &mut dyn ReadWrite, say: &Say, noted: &Mutex<Vec<String>>) {
+    let Some(head) = head_of(stream) else { return };
     noted.lock().unwrap().push(head.clone());
     say(&head, stream);
     let _ = stream.flush();

@@ -2,6 +2,7 @@
 
 mod command;
 mod feeds;
+mod logins;
 mod sites;
 
 use ingather_testkit::script_repository::server::SiteServer;

@@ -63,6 +63,84 @@ fn a_page_that_is_away_keeps_what_it_leads_to_and_a_dead_link_is_told() {
 }
 
 #[test]
+fn pages_are_read_in_the_charset_of_their_header() {
+    let (sandbox, server) = (Sandbox::sqlite(), SiteServer::start());
+    let names = ["russian", "japanese", "meta", "mark", "lie", "plain.txt"];
+    let text = |words: &str, meta: &str| {
+        format!("<html><head>{meta}<title>t</title></head><body>{words}</body></html>")
+    };
+    let written = |label: &str, text: &str| match label {
+        // As `iconv` writes them; the test knows no charsets.
+        "windows-1251" => text
+            .chars()
+            .map(|letter| match u32::from(letter) {
+                number @ 0x410..=0x44f => (number - 0x410 + 0xc0) as u8,
+                number => number as u8,
+            })
+            .collect(),
+        _ => text.as_bytes().to_vec(),
+    };
+    let russian = "сегодня библиотека";
+    let put = |name: &str, charset: &str, body: Vec<u8>| {
+        server.put(&format!("/docs/{name}"), Answer::of(&format!("text/html; charset={charset}"), body));
+    };
+    server.put("/docs/", Answer::linked("start", &names));
+    put("russian", "windows-1251", written("windows-1251", &text(russian, "")));
+    let mut japanese = b"<html><body>".to_vec();
+    // "Library" in Shift_JIS: three characters.
+    japanese.extend_from_slice(&[0x90, 0x7d, 0x8f, 0x91, 0x8a, 0xd9]);
+    put("japanese", "Shift_JIS", [&japanese[..], b"</body></html>"].concat());
+    put("meta", "windows-1251", written("windows-1251", &text(russian, "<meta charset=koi8-r>")));
+    put("mark", "koi8-r", text(russian, "").replacen("<html>", "\u{feff}<html>", 1).into_bytes());
+    put("lie", "utf-8", written("windows-1251", &text(russian, "<meta charset=windows-1251>")));
+    let plain = Answer::of("text/plain; charset=windows-1251", written("windows-1251", russian));
+    server.put("/docs/plain.txt", plain);
+    let root = server.url("/docs/");
+    let (counts, code) = sync(&sandbox, &root, HERE);
+    assert_eq!((counts.get("added"), code), (7, 0), "{counts:?}");
+    let expected = ["/docs/lie", "/docs/mark", "/docs/meta", "/docs/plain.txt", "/docs/russian"];
+    assert_eq!(found(&sandbox, &server, "библиотека"), expected);
+    assert_eq!(found(&sandbox, &server, "図書館"), ["/docs/japanese"]);
+    let (counts, _) = sync(&sandbox, &root, &[]);
+    assert_eq!((counts.get("unchanged"), counts.get("updated")), (7, 0), "{counts:?}");
+    // The same bytes under another header are another text.
+    put("russian", "koi8-r", written("windows-1251", &text(russian, "")));
+    let (counts, _) = sync(&sandbox, &root, &[]);
+    assert_eq!((counts.get("unchanged"), counts.get("updated")), (7, 0), "its tag is as before: {counts:?}");
+    let mut other = Answer::of("text/html; charset=koi8-r", written("windows-1251", &text(russian, "")));
+    other.untagged = true;
+    server.put("/docs/russian", other);
+    let (counts, _) = sync(&sandbox, &root, &[]);
+    assert_eq!((counts.get("unchanged"), counts.get("updated")), (6, 1), "{counts:?}");
+    assert_eq!(found(&sandbox, &server, "библиотека"), expected[..4]);
+}
+
+#[test]
+fn what_a_head_leads_to_is_followed_and_an_empty_page_is_one() {
+    let (sandbox, server) = (Sandbox::sqlite(), SiteServer::start());
+    let head = "<meta http-equiv=refresh content='1; url=moved'><link rel=next href=second><link rel=prev href=zeroth>\
+        <link rel=alternate hreflang=de href=deutsch><link rel=alternate hreflang=x-default href=/docs/>";
+    let start =
+        format!("<html><head>{head}</head><body>apple <a href=empty>e</a><a href=part>p</a></body></html>");
+    server.put("/docs/", Answer::page(&start));
+    for name in ["moved", "second", "zeroth", "deutsch"] {
+        server.put(&format!("/docs/{name}"), Answer::linked("banana", &[]));
+    }
+    server.put("/docs/empty", Answer::page(""));
+    server.put(
+        "/docs/part",
+        Answer { status: 206, ..Answer::page("cherry").with("Content-Range", "bytes 0-5/9") },
+    );
+    let (counts, _) = sync(&sandbox, &server.url("/docs/"), HERE);
+    assert_eq!((counts.get("added"), counts.get("failed")), (6, 1), "{counts:?}");
+    assert_eq!(
+        found(&sandbox, &server, "banana"),
+        ["/docs/deutsch", "/docs/moved", "/docs/second", "/docs/zeroth"]
+    );
+    assert_eq!(found(&sandbox, &server, "cherry"), Vec::<String>::new());
+}
+
+#[test]
 fn what_a_site_keeps_from_robots_is_not_asked_for() {
     let (sandbox, server) = (Sandbox::sqlite(), site());
     server.put("/robots.txt", Answer::of("text/plain", "User-agent: ingather\nDisallow: /docs/deep/\n"));

@@ -49,6 +49,7 @@ pub(super) fn read(
     let mut request = Request {
         name: name.to_owned(),
         declared: Some(media),
+        charset: record.charset.take(),
         audience: audience().0,
         links: links.is_some(),
         ..Request::default()

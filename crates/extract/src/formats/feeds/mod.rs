@@ -34,8 +34,10 @@ const TITLE_LETTERS_MAX: usize = 100;
 pub(crate) fn read(input: Input, page: &mut TextSink<'_>) -> Outcome {
     let mut bytes = Vec::new();
     let is_cut = input.len() > FEED_BYTES_MAX;
+    let charset = input.charset();
     input.take(FEED_BYTES_MAX).read_to_end(&mut bytes)?;
-    let source = decode::wide(&bytes).unwrap_or_else(|| decode::whole(&bytes, xml::said(&bytes)));
+    let said = || charset.or_else(|| xml::said(&bytes));
+    let source = decode::wide(&bytes).unwrap_or_else(|| decode::whole(&bytes, said()));
     if detect::feed_format(&source).is_none() {
         // It is one by its name only.
         return plain::xml(bytes.into(), page);

@@ -1,0 +1,245 @@
+//! Sessions of sites where people log in by a form: one thread logs in while the others wait, a page for whoever is not logged in is never
+//! taken for the page that was asked for, and a login that does not work is not tried again and again.
+
+mod form;
+pub(in crate::site) mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ingather_contract::call::CallContext;
+use ingather_model::fault::{Exhausted, Fault, Reason};
+use ingather_model::limits;
+use parking_lot::{Mutex, MutexGuard};
+use url::Url;
+
+use self::rules::Rules;
+use super::Site;
+use crate::http::{self, Answer, Body, Client, Condition, Head};
+
+/// Code of the faults of pages that are not read because nobody is logged in.
+pub(super) const LOGIN: &str = "login";
+
+/// A login, and what became of it so far.
+pub(super) struct Login {
+    rules: Rules,
+    /// How often it worked: whoever asked before the last time asks again.
+    worked: AtomicU64,
+    /// Held by whoever logs in.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Since a page was seen by one.
+    tries: u32,
+    /// Nobody logs in before then, and why; milliseconds since 1970.
+    wait: Option<(i64, String)>,
+}
+
+impl Login {
+    pub(super) fn new(rules: Rules) -> Login {
+        Login { rules, worked: AtomicU64::new(0), state: Mutex::default() }
+    }
+
+    /// Whether an address is that of the page with the form, which is no page of the site.
+    pub(super) fn is_page(&self, url: &Url) -> bool {
+        self.rules.is_page(url)
+    }
+
+    fn passing(&self, why: &str, retry_in_ms: Option<i64>) -> Fault {
+        let host = self.rules.page.host_str().unwrap_or_default();
+        Fault::Passing {
+            reason: Reason::new(LOGIN, format!("nobody is logged in at `{host}`: {why}")),
+            retry_in_ms,
+            attempts_max: None,
+            when_exhausted: Exhausted::Skip,
+        }
+    }
+
+    fn locked(&self, call: &CallContext) -> Result<MutexGuard<'_, State>, Fault> {
+        loop {
+            if let Some(state) = self.state.try_lock_for(Duration::from_millis(limits::WEB_LOOK_MS)) {
+                return Ok(state);
+            }
+            if call.cancel.cancelled() {
+                return Err(Fault::passing("cancelled", "waiting for a login was stopped"));
+            }
+        }
+    }
+
+    /// Logs in, unless somebody did since `before`.
+    fn renew(&self, site: &Site, call: &CallContext, before: u64) -> Result<(), Fault> {
+        let mut state = self.locked(call)?;
+        if self.worked.load(Ordering::SeqCst) > before {
+            return Ok(());
+        }
+        if let Some((until, why)) = state.wait.as_ref().filter(|(until, _)| call.now() < *until) {
+            return Err(self.passing(why, Some(until - call.now())));
+        }
+        state.tries += 1;
+        let client = site.client()?;
+        let logging = Logging { rules: &self.rules, site, client, call };
+        let failed = logging.log_in().err();
+        if failed.is_none() {
+            // What is answered to questions from before says nothing of the new session.
+            client.session_begins();
+            self.worked.fetch_add(1, Ordering::SeqCst);
+        }
+        state.wait = None;
+        if state.tries >= limits::WEB_LOGIN_ATTEMPTS_MAX {
+            let why = failed.clone().unwrap_or_else(|| "the login works, and pages ask for it again".into());
+            state.tries = 0;
+            state.wait = Some((call.now().saturating_add(limits::WEB_LOGIN_WAIT_MS), why));
+        }
+        match failed {
+            None => Ok(()),
+            Some(_) if call.cancel.cancelled() => Err(Fault::passing("cancelled", "logging in was stopped")),
+            Some(why) => {
+                site.note(self.passing(&why, None).to_string());
+                Err(self.passing(&why, state.wait.as_ref().map(|(until, _)| until - call.now())))
+            }
+        }
+    }
+
+    /// A page was seen that was not to be seen before: the login works.
+    fn proven(&self, call: &CallContext) {
+        if let Ok(mut state) = self.locked(call) {
+            (state.tries, state.wait) = (0, None);
+        }
+    }
+
+    /// An answer, whether it is for whoever is not logged in; the beginning of a page is read for that.
+    fn judged(&self, status: u16, answer: Result<Answer, Fault>) -> (Result<Answer, Fault>, bool) {
+        if self.rules.is_out_by_status(status) {
+            return (answer, true);
+        }
+        match answer {
+            Ok(Answer::Moved(head, to)) => {
+                let is_out = self.rules.is_out_by_redirect(&to);
+                (Ok(Answer::Moved(head, to)), is_out)
+            }
+            Ok(Answer::Page(head, body)) => match begun(&head, body) {
+                Ok((start, body)) => {
+                    let is_out = self.rules.is_out_by_text(&start);
+                    (Ok(Answer::Page(head, body.behind(start))), is_out)
+                }
+                Err(fault) => (Err(fault), false),
+            },
+            other => (other, false),
+        }
+    }
+}
+
+/// The beginning of a page of text, and the rest of it; nothing of what can be no form.
+fn begun(head: &Head, mut body: Body) -> Result<(Vec<u8>, Body), Fault> {
+    let mut start = Vec::new();
+    let mut read = |length: u64, start: &mut Vec<u8>| {
+        (&mut body).take(length).read_to_end(start).map_err(|error| http::fault_of(&error))
+    };
+    read(limits::SITEMAP_HEAD_BYTES as u64, &mut start)?;
+    let media = head.header("content-type").unwrap_or("text/html").to_ascii_lowercase();
+    let first = start.iter().find(|byte| !byte.is_ascii_whitespace() && !b"\xef\xbb\xbf".contains(byte));
+    if ["html", "xml", "text/"].iter().any(|kind| media.contains(kind)) || first == Some(&b'<') {
+        read(limits::WEB_LOGIN_LOOK_BYTES - start.len() as u64, &mut start)?;
+    }
+    Ok((start, body))
+}
+
+impl Site {
+    /// What a page answers to whoever is logged in, where the job logs in there. An answer for somebody else costs one login and one more
+    /// question; then it is a fault, and never the page.
+    pub(super) fn ask_for_page(
+        &self,
+        call: &CallContext,
+        url: &Url,
+        condition: Condition<'_>,
+    ) -> Result<Answer, Fault> {
+        let ask = || self.client()?.ask(call, url, condition);
+        let Some(login) = self.login.as_ref().filter(|login| login.rules.cover(url)) else {
+            return ask()?.answer();
+        };
+        let before = login.worked.load(Ordering::SeqCst);
+        let response = ask()?;
+        let (answer, is_out) = login.judged(response.head.status, response.answer());
+        if !is_out {
+            return answer;
+        }
+        drop(answer);
+        login.renew(self, call, before)?;
+        let response = ask()?;
+        let status = response.head.status;
+        let (answer, is_out) = login.judged(status, response.answer());
+        match is_out {
+            false => {
+                login.proven(call);
+                answer
+            }
+            // What is kept even from who is logged in is not for this reader, or not there.
+            true if matches!(status, 401 | 403 | 404 | 410) => answer,
+            true => Err(login.passing("it answers as to nobody, although the login worked", None)),
+        }
+    }
+}
+
+/// One login on its way.
+struct Logging<'l> {
+    rules: &'l Rules,
+    site: &'l Site,
+    client: &'l Client,
+    call: &'l CallContext,
+}
+
+impl Logging<'_> {
+    /// Fills in the form and sends it; why that did not work.
+    fn log_in(&self) -> Result<(), String> {
+        let asked = self.client.ask(self.call, &self.rules.page, Condition::default());
+        let (at, page) = self.followed(self.rules.page.clone(), asked)?;
+        let (to, form) = self.rules.filled(&at, &page)?;
+        let answered = self.client.submit(self.call, &to, &form, &at);
+        let (_, page) = self.followed(to, answered)?;
+        if self.rules.is_out_by_text(&page) {
+            return Err(
+                "the form comes again after it was filled in; perhaps a name or password is wrong".into()
+            );
+        }
+        match &self.rules.in_text {
+            Some(text) if !text.is_match(&page) => {
+                Err("the page after the form does not say what `logged_in_text` wants".into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The page that an answer leads to in the end. Nothing is sent again on the way: what is filled in goes to one address.
+    fn followed(&self, at: Url, asked: Result<http::Response, Fault>) -> Result<(Url, Vec<u8>), String> {
+        let (mut at, mut asked) = (at, asked);
+        for _ in 0..=limits::WEB_LOGIN_REDIRECTS_MAX {
+            match asked.and_then(http::Response::answer).map_err(|fault| fault.to_string())? {
+                Answer::Page(_, body) => {
+                    let mut page = Vec::new();
+                    let read = body.take(limits::WEB_LOGIN_LOOK_BYTES).read_to_end(&mut page);
+                    return read.map(|_| (at, page)).map_err(|error| http::fault_of(&error).to_string());
+                }
+                Answer::Moved(head, _) if matches!(head.status, 307 | 308) => {
+                    return Err("it wants to have the form sent elsewhere again".into());
+                }
+                Answer::Moved(_, to) => {
+                    let is_own = to.origin() == self.rules.page.origin() || self.rules.cover(&to);
+                    if !is_own && self.site.checked.scope.judge_host(&to).is_err() {
+                        return Err(format!("it leads to {to}, where nothing of the job is"));
+                    }
+                    asked = self.client.ask(self.call, &to, Condition::default());
+                    at = to;
+                }
+                Answer::Absent(head) | Answer::Unchanged(head) => {
+                    return Err(format!("{at} answers {}", head.status));
+                }
+            }
+        }
+        Err("it is redirected again and again".into())
+    }
+}

@@ -1,0 +1,164 @@
+//! How a job logs in, as its settings say, and by what an answer tells that nobody is logged in.
+
+use std::collections::BTreeMap;
+
+use garde::Validate;
+use ingather_model::fault::Fault;
+use ingather_model::limits;
+use regex::{Regex, RegexBuilder, bytes};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use url::{Origin, Url};
+
+use super::super::settings::wrong;
+use super::form::Forms;
+
+/// How the job logs in at a site by a form.
+///
+/// It does so when an answer says that nobody is logged in: a redirect to the page with the form, the form itself in place of a page, or what
+/// is named here. Pages that log out, such as `/logout`, are better excluded.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoginSettings {
+    /// Address of the page with the form. What is filled in goes to its scheme, host and port alone.
+    #[garde(length(bytes, min = 1, max = limits::WEB_URL_BYTES_MAX))]
+    page: String,
+    /// Whose pages need it, as `https://host`; those of the host of `page` when left out.
+    #[serde(default)]
+    #[garde(length(max = limits::WEB_PATTERNS_MAX))]
+    origins: Vec<String>,
+    /// What is filled in, by the names of the fields.
+    #[serde(default)]
+    #[garde(length(max = limits::WEB_FORM_FIELDS_MAX))]
+    fields: BTreeMap<String, String>,
+    /// The same for what nobody is to see, such as the password. A form with all of these fields is the one that is filled in; where it
+    /// comes in place of a page, nobody is logged in.
+    #[schemars(extend("writeOnly" = true))]
+    #[garde(length(min = 1, max = limits::WEB_FORM_FIELDS_MAX))]
+    secret_fields: BTreeMap<String, String>,
+    /// Statuses that say that nobody is logged in.
+    #[serde(default = "usual_statuses")]
+    #[garde(length(max = limits::WEB_PATTERNS_MAX))]
+    logged_out_status: Vec<u16>,
+    /// A regular expression for the addresses that whoever is not logged in is redirected to, besides that of `page`.
+    #[serde(default)]
+    #[garde(skip)]
+    logged_out_redirect: Option<String>,
+    /// A regular expression for what stands on a page only when nobody is logged in.
+    #[serde(default)]
+    #[garde(skip)]
+    logged_out_text: Option<String>,
+    /// A regular expression for what stands on the page after the form only when that worked.
+    #[serde(default)]
+    #[garde(skip)]
+    logged_in_text: Option<String>,
+}
+
+fn usual_statuses() -> Vec<u16> {
+    vec![401]
+}
+
+/// The same, checked.
+pub(in crate::site) struct Rules {
+    pub(super) page: Url,
+    origins: Vec<Origin>,
+    fields: BTreeMap<String, String>,
+    secret_fields: BTreeMap<String, String>,
+    statuses: Vec<u16>,
+    redirect: Option<Regex>,
+    out_text: Option<bytes::Regex>,
+    pub(super) in_text: Option<bytes::Regex>,
+}
+
+impl LoginSettings {
+    pub(in crate::site) fn checked(&self) -> Result<Rules, Fault> {
+        let address = |text: &str| {
+            let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+            url.ok_or_else(|| wrong(format!("`login`: `{text}` is no address of a web server")))
+        };
+        let page = address(&self.page)?;
+        let mut origins = vec![page.origin()];
+        if !self.origins.is_empty() {
+            origins = self
+                .origins
+                .iter()
+                .map(|text| address(text).map(|url| url.origin()))
+                .collect::<Result<_, _>>()?;
+        }
+        let bad = |error: regex::Error| wrong(format!("`login`: {error}"));
+        let text = |expression: &Option<String>| {
+            let built = expression.as_ref().map(|text| {
+                let size = limits::WEB_PATTERN_MEMORY_MAX;
+                bytes::RegexBuilder::new(text).size_limit(size).dfa_size_limit(size).build()
+            });
+            built.transpose().map_err(bad)
+        };
+        let redirect = self.logged_out_redirect.as_ref();
+        let redirect =
+            redirect.map(|text| RegexBuilder::new(text).size_limit(limits::WEB_PATTERN_MEMORY_MAX).build());
+        Ok(Rules {
+            page,
+            origins,
+            fields: self.fields.clone(),
+            secret_fields: self.secret_fields.clone(),
+            statuses: self.logged_out_status.clone(),
+            redirect: redirect.transpose().map_err(bad)?,
+            out_text: text(&self.logged_out_text)?,
+            in_text: text(&self.logged_in_text)?,
+        })
+    }
+}
+
+impl Rules {
+    /// Whether a page may need the login.
+    pub(super) fn cover(&self, url: &Url) -> bool {
+        self.origins.contains(&url.origin())
+    }
+
+    /// Whether an address is that of the page with the form, whatever is told it besides, such as where to go afterwards.
+    pub(super) fn is_page(&self, url: &Url) -> bool {
+        let has = |wanted: &(_, _)| url.query_pairs().any(|pair| pair == *wanted);
+        url.origin() == self.page.origin()
+            && url.path() == self.page.path()
+            && self.page.query_pairs().all(|pair| has(&pair))
+    }
+
+    pub(super) fn is_out_by_status(&self, status: u16) -> bool {
+        self.statuses.contains(&status)
+    }
+
+    pub(super) fn is_out_by_redirect(&self, to: &Url) -> bool {
+        self.is_page(to) || self.redirect.as_ref().is_some_and(|redirect| redirect.is_match(to.as_str()))
+    }
+
+    pub(super) fn is_out_by_text(&self, page: &[u8]) -> bool {
+        self.out_text.as_ref().is_some_and(|text| text.is_match(page))
+            || self.has_form(&Forms::of(&String::from_utf8_lossy(page)))
+    }
+
+    fn has_form(&self, forms: &Forms) -> bool {
+        forms.list.iter().any(|form| form.has(self.secret_fields.keys().map(String::as_str)))
+    }
+
+    /// What is sent where for a page with the form, or why nothing is.
+    pub(super) fn filled(&self, at: &Url, page: &[u8]) -> Result<(Url, String), String> {
+        let forms = Forms::of(&String::from_utf8_lossy(page));
+        let form = forms.list.iter().find(|form| form.has(self.secret_fields.keys().map(String::as_str)));
+        let form = form.ok_or("its page has no form with the fields that are to be filled in")?;
+        if !form.is_posted {
+            return Err(
+                "its form would send what is filled in as an address, which is no place for secrets".into()
+            );
+        }
+        let base = forms.base.as_deref().and_then(|base| at.join(base).ok());
+        let action = form.action.as_deref().map(|action| base.as_ref().unwrap_or(at).join(action.trim()));
+        let to = action.transpose().map_err(|error| format!("its form is sent nowhere: {error}"))?;
+        let to = to.unwrap_or_else(|| at.clone());
+        if to.origin() != self.page.origin() {
+            let host = to.host_str().unwrap_or_default();
+            return Err(format!("its form is sent to another server, `{host}`, for which nothing was given"));
+        }
+        let values = self.fields.iter().chain(&self.secret_fields);
+        Ok((to, form.filled(values.map(|(name, value)| (name.as_str(), value.as_str())))))
+    }
+}
