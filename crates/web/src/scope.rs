@@ -92,11 +92,16 @@ impl Scope {
         for (name, list) in [("start", &settings.start), ("path_prefixes", &settings.path_prefixes)] {
             check_list(name, list.iter())?;
         }
-        let normalised = settings.start.iter().map(|text| urls.normalise(text.trim()));
-        let start: Vec<Url> =
-            normalised.collect::<Result<_, _>>().map_err(|reason| bad("start", &reason.message))?;
-        if let Some(prefix) = settings.path_prefixes.iter().find(|prefix| !prefix.starts_with('/')) {
-            return Err(bad("path_prefixes", &format!("`{prefix}` does not begin with a slash")));
+        // What is typed may be a password that was meant for another setting: it is told by its number.
+        let normalised = settings.start.iter().enumerate().map(|(at, text)| {
+            let refused = |reason: Reason| {
+                bad("start", &format!("number {} is no address of a page ({})", at + 1, reason.code))
+            };
+            urls.normalise(text.trim()).map_err(refused)
+        });
+        let start: Vec<Url> = normalised.collect::<Result<_, _>>()?;
+        if let Some(at) = settings.path_prefixes.iter().position(|prefix| !prefix.starts_with('/')) {
+            return Err(bad("path_prefixes", &format!("number {} does not begin with a slash", at + 1)));
         }
         let mut hosts: Vec<Place> = Vec::new();
         for place in start.iter().filter_map(|url| Place::of(url, settings.reach)) {
@@ -194,15 +199,15 @@ impl Patterns {
             match pattern {
                 PatternSettings::Glob(text) => {
                     let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
-                    globs.add(glob.map_err(|error| bad(name, &error.to_string()))?);
+                    globs.add(glob.map_err(|error| bad(name, &error.kind().to_string()))?);
                 }
                 PatternSettings::Regex(text) => expressions.push(text),
             }
         }
         let expressions = RegexSetBuilder::new(expressions).size_limit(WEB_PATTERN_MEMORY_MAX).build();
         Ok(Some(Patterns {
-            globs: globs.build().map_err(|error| bad(name, &error.to_string()))?,
-            expressions: expressions.map_err(|error| bad(name, &error.to_string()))?,
+            globs: globs.build().map_err(|error| bad(name, &error.kind().to_string()))?,
+            expressions: expressions.map_err(|error| bad(name, &why(&error)))?,
         }))
     }
 
@@ -227,6 +232,11 @@ fn check_list<'a>(name: &str, mut list: impl ExactSizeIterator<Item = &'a String
         true => Err(bad(name, &format!("one is too long, {WEB_PATTERN_BYTES_MAX} bytes at most"))),
         false => Ok(()),
     }
+}
+
+/// What is wrong with an expression, without the expression, which may be what belongs to another setting.
+pub(crate) fn why(error: &regex::Error) -> String {
+    error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
 fn bad(name: &str, why: &str) -> Reason {

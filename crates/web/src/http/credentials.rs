@@ -73,9 +73,8 @@ impl Credentials {
 }
 
 fn one(settings: &CredentialSettings) -> Result<(url::Origin, Told), Reason> {
-    let bad = |why: &str| {
-        Reason::new("bad_setting", format!("the credentials for `{}` cannot be used: {why}", settings.origin))
-    };
+    let bad =
+        |why: &str| Reason::new("bad_setting", format!("`credentials` have some that cannot be used: {why}"));
     let url = Url::parse(&settings.origin).map_err(|error| bad(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(bad("write where they are for as `https://host`"));

@@ -216,16 +216,21 @@ fn refused(reason: Reason) -> Fault {
     wrong(reason.message)
 }
 
+/// The root is typed behind the command, where every person of the machine reads it: it may be named.
+fn wrong_root(why: impl Into<String>) -> Fault {
+    Fault::refused("root", why)
+}
+
 /// Reads and checks them. `is_feed`: what begins there is a feed.
 pub(super) fn read(value: &serde_json::Value, is_feed: bool) -> Result<Checked, Fault> {
     let given: SiteSettings = settings::read(value)?;
     let urls = UrlRules::new(given.urls.clone()).map_err(refused)?;
     let root = given.address(is_feed)?;
     // A root is the name by which its job is found: it has one spelling, whatever else is dropped from addresses.
-    let spelled = UrlRules::default().normalise(root).map_err(refused)?;
+    let spelled = UrlRules::default().normalise(root).map_err(|reason| wrong_root(reason.message))?;
     if spelled.as_str() != root {
         let feed = if is_feed { FEED } else { "" };
-        return Err(wrong(format!("the root is {}; name it so: {feed}{spelled}", given.root)));
+        return Err(wrong_root(format!("the root is {}; name it so: {feed}{spelled}", given.root)));
     }
     let acl = given.acl()?;
     let mut start = vec![root.to_owned()];
@@ -235,7 +240,7 @@ pub(super) fn read(value: &serde_json::Value, is_feed: bool) -> Result<Checked, 
         path_prefixes: match (&given.paths, is_feed) {
             (Some(paths), _) => paths.clone(),
             (None, true) => Vec::new(),
-            (None, false) => folders(&start, &urls)?,
+            (None, false) => folders(&start, &urls),
         },
         start,
         reach: if is_followed { Reach::Anywhere } else { given.reach },
@@ -258,16 +263,16 @@ pub(super) fn read(value: &serde_json::Value, is_feed: bool) -> Result<Checked, 
 }
 
 /// The folders of addresses, each once.
-fn folders(start: &[String], urls: &UrlRules) -> Result<Vec<String>, Fault> {
+fn folders(start: &[String], urls: &UrlRules) -> Vec<String> {
     let mut folders = Vec::new();
-    for address in start {
-        let url: Url = urls.normalise(address).map_err(refused)?;
+    // Those that are no addresses are refused with all other settings of the scope.
+    for url in start.iter().filter_map(|address| urls.normalise(address).ok()) {
         let folder = url.path().rfind('/').map_or("/", |at| &url.path()[..=at]).to_owned();
         if !folders.contains(&folder) {
             folders.push(folder);
         }
     }
-    Ok(folders)
+    folders
 }
 
 fn patterns(globs: &[String], expressions: &[String]) -> Vec<PatternSettings> {
@@ -280,8 +285,8 @@ impl SiteSettings {
         match (self.root.strip_prefix(FEED), is_feed) {
             (Some(address), true) => Ok(address),
             (None, false) => Ok(&self.root),
-            (None, true) => Err(wrong(format!("the root of a feed is its address behind `{FEED}`"))),
-            (Some(_), false) => Err(wrong(format!("{} is a feed, and no site", self.root))),
+            (None, true) => Err(wrong_root(format!("the root of a feed is its address behind `{FEED}`"))),
+            (Some(_), false) => Err(wrong_root(format!("{} is a feed, and no site", self.root))),
         }
     }
 
@@ -312,17 +317,24 @@ impl SiteSettings {
     }
 
     fn client(&self) -> Result<ClientSettings, Fault> {
-        let network = |text: &String| {
+        let network = |(at, text): (usize, &String)| {
             let address = || text.parse().map(|address: std::net::IpAddr| IpNet::from(address));
             let found = text.parse::<IpNet>().or_else(|_| address());
-            found.map_err(|_| wrong(format!("`private_networks`: `{text}` is no network such as 10.0.0.0/8")))
+            found.map_err(|_| {
+                wrong(format!("`private_networks`: number {} is no network such as 10.0.0.0/8", at + 1))
+            })
         };
         let credentials = self.credentials.iter().map(Credential::checked);
         let defaults = ClientSettings::default();
         Ok(ClientSettings {
             agent: self.agent.clone(),
             contact: self.contact.clone(),
-            private_networks: self.private_networks.iter().map(network).collect::<Result<_, _>>()?,
+            private_networks: self
+                .private_networks
+                .iter()
+                .enumerate()
+                .map(network)
+                .collect::<Result<_, _>>()?,
             credentials: credentials.collect::<Result<_, _>>()?,
             proxy: self.proxy.clone(),
             tls: TlsSettings {
@@ -347,12 +359,7 @@ impl Credential {
                 Secret::Basic { user: user.clone(), password: password.clone() }
             }
             (None, None, Some(token)) if !self.digest => Secret::Bearer(token.clone()),
-            _ => {
-                let origin = &self.origin;
-                return Err(wrong(format!(
-                    "the credentials for {origin} are a `user` with a `password`, or a `token`"
-                )));
-            }
+            _ => return Err(wrong("`credentials`: each are a `user` with a `password`, or a `token`")),
         };
         Ok(CredentialSettings { origin: self.origin.clone(), secret })
     }

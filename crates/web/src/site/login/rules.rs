@@ -12,6 +12,7 @@ use url::{Origin, Url};
 
 use super::super::settings::wrong;
 use super::form::Forms;
+use crate::scope;
 
 /// How the job logs in at a site by a form.
 ///
@@ -72,20 +73,20 @@ pub(in crate::site) struct Rules {
 
 impl LoginSettings {
     pub(in crate::site) fn checked(&self) -> Result<Rules, Fault> {
-        let address = |text: &str| {
+        let address = |text: &str, name: &str| {
             let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-            url.ok_or_else(|| wrong(format!("`login`: `{text}` is no address of a web server")))
+            url.ok_or_else(|| wrong(format!("`login.{name}` has what is no address of a web server")))
         };
-        let page = address(&self.page)?;
+        let page = address(&self.page, "page")?;
         let mut origins = vec![page.origin()];
         if !self.origins.is_empty() {
             origins = self
                 .origins
                 .iter()
-                .map(|text| address(text).map(|url| url.origin()))
+                .map(|text| address(text, "origins").map(|url| url.origin()))
                 .collect::<Result<_, _>>()?;
         }
-        let bad = |error: regex::Error| wrong(format!("`login`: {error}"));
+        let bad = |error: regex::Error| wrong(format!("`login`: {}", scope::why(&error)));
         let text = |expression: &Option<String>| {
             let built = expression.as_ref().map(|text| {
                 let size = limits::WEB_PATTERN_MEMORY_MAX;
