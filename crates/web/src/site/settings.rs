@@ -11,7 +11,6 @@ use ingather_model::limits;
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use url::Url;
 
 use super::login::rules::{LoginSettings, Rules};
 use crate::http::{ClientSettings, CredentialSettings, ProxySettings, Secret, TlsSettings};
