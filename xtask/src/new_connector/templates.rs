@@ -229,7 +229,7 @@ mod tests {
         let mut record = before.clone();
         let mut parts = Parts::default();
         let content = &mut std::io::empty();
-        let mut item = Item { record: &mut record, content, parts: &mut parts, audience: &Audience::default };
+        let mut item = Item { record: &mut record, content, parts: &mut parts, audience: &Audience::default, links: None };
         assert_eq!(stage.apply(&call, &mut item).unwrap(), Verdict::Pass);
         assert_eq!(record, Record { title: "tit".into(), ..before });
     }
