@@ -66,6 +66,7 @@ pub const COMMANDS_WITHOUT: &[(&str, &str)] = &[
     ("selftest kill", "it tries the program itself, in a folder of its own"),
     ("journal snapshot", "it reads journals that are named, which are somebody's own, and no inventory"),
     ("extract", "it reads files that are named, as they come, and no inventory"),
+    ("robots", "it reads a file of rules that is named, and no inventory"),
 ];
 
 /// The page of the manual.

@@ -34,7 +34,7 @@ fn a_source_that_cannot_be_used_is_named_and_nothing_is_made() {
     ingather_testkit::needs!(Users);
     let sandbox = Sandbox::sqlite();
     refused(&sandbox, &["sync", "nowhere"], 2, &["nowhere does not exist", "nothing was changed"]);
-    refused(&sandbox, &["sync", "https://example.org/"], 2, &["https://example.org/"]);
+    refused(&sandbox, &["sync", "ftp://example.org/"], 2, &["ftp://example.org/"]);
     let person = Person::named(ordinary());
     std::fs::set_permissions(sandbox.root(), PermissionsExt::from_mode(0o700)).unwrap();
     sandbox.run_as(&person, &["sync", "root"]).refuses(2, &["root", "nothing was changed"]);

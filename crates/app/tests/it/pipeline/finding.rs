@@ -317,7 +317,7 @@ fn the_language_that_a_document_or_a_job_names_is_obeyed() {
         .write("notes.xml", "<?xml version='1.0'?><Aufzeichnung xml:lang='de'><p>Häuser</p></Aufzeichnung>");
     sandbox.write(
         "feed.rss",
-        "<?xml version='1.0'?><rss version='2.0' xml:lang='de-CH'><channel><item>Häuser</item></channel></rss>",
+        "<?xml version='1.0'?><rss version='2.0' xml:lang='de-CH'><channel><title>Häuser</title></channel></rss>",
     );
     sandbox.write("strict.html", "<!DOCTYPE html><html xml:lang='deu'><body>Häuser</body></html>");
     for (name, bytes) in [
