@@ -2,12 +2,14 @@
 //!
 //! Reading order: [`call`] is what every call is given · [`repository`] lists and reads a source, [`refers`] follows links · [`transform`] is a
 //! pipeline stage · [`output`] holds entries, [`search`] finds them · [`authority`] knows users · [`notifier`] tells of ends of runs · [`registry`] is how the engine finds them.
+//! [`addresses`] says which of the network are public.
 //!
 //! All calls block: a connector that speaks an asynchronous protocol runs its own runtime inside the call. Threads,
 //! retries, batching and persistence belong to the engine (`docs/decisions/0001-blocking-contracts.md`).
 #![warn(missing_docs)]
 
 pub mod access_filter;
+pub mod addresses;
 pub mod authority;
 pub mod call;
 pub mod described;

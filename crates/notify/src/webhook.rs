@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
+use ingather_contract::addresses::is_public;
 use ingather_contract::call::CallContext;
 use ingather_contract::notifier::{Notice, Notifier};
 use ingather_model::fault::Fault;
@@ -18,7 +19,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::DefaultConnector;
 
-use crate::addresses::{PRIVATE, PublicAlone, is_public};
+use crate::addresses::{PRIVATE, PublicAlone};
 use crate::certificates;
 use crate::declared::WebhookSettings;
 use crate::secret::read_secret;
