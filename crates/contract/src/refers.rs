@@ -4,6 +4,7 @@
 //! What such a job has is what can be reached from its seeds. A run visits each document once; what no document leads to any more is
 //! removed at its end, unless something that was not read to its end led to it before (`docs/decisions/0037-reach.md`).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use ingather_model::access::Acl;
@@ -19,20 +20,30 @@ pub trait Refers: Send + Sync {
     /// began; it answers with what the document says of others, read by the stages in a confined process.
     ///
     /// # Errors
-    /// [`Fault::Gone`] where the source says that it is gone for good, [`Fault::Missing`] where it only says that it is not there;
-    /// `Refused` when a rule of the source settings leaves it out, or the source wants no entry of it; `Unreadable` when the reader may
-    /// not have it; whatever `read` returned.
+    /// [`Fault::Gone`] where the source says that it is gone for good, [`Fault::missing`] where it only says that it is not there;
+    /// `Refused` when a rule of the source settings leaves it out by its name: it leads nowhere then. What is left out for what it
+    /// answers is [`VisitAnswer::NoEntry`]. `Unreadable` when the reader may not have it, and `Broken` for an answer that says nothing of
+    /// the document: both keep what it led to. Whatever `read` returned.
     fn visit(
         &self,
         call: &CallContext,
         asked: &Asked<'_>,
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault>;
+
+    /// How documents can be related to those that they lead to, in words of jobs that count hops: each kind by itself. At least one, at most
+    /// [`limits::RELATIONS_MAX`](ingather_model::limits::RELATIONS_MAX), always the same ones in the same order.
+    fn relations(&self) -> &'static [&'static str] {
+        &["link"]
+    }
 }
 
 /// Consumes the content of one document and completes its record, as [`ReadContent`](crate::repository::ReadContent) does; the links that
 /// were found in it.
 pub type ReadPage<'a> = dyn FnMut(&mut Record, &Acl, &mut dyn Read) -> Result<Links, Fault> + 'a;
+
+/// What documents hand down to one that they lead to, by name: each value once, in order.
+pub type HandedDown = BTreeMap<String, BTreeSet<String>>;
 
 /// What a visit is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +52,18 @@ pub struct Asked<'a> {
     pub key: &'a str,
     /// What its last visit left in [`Leads::memo`]. None where that would be no use: [`VisitAnswer::Unchanged`] is no answer then.
     pub memo: Option<&'a [u8]>,
+    /// What all documents that lead to it hand down. Where it is other than at the last visit, `memo` is none.
+    pub handed_down: &'a HandedDown,
+}
+
+/// Where nothing is handed down.
+static NOTHING: HandedDown = HandedDown::new();
+
+impl Asked<'_> {
+    /// Asks for a document of which nothing is known.
+    pub fn of(key: &str) -> Asked<'_> {
+        Asked { key, memo: None, handed_down: &NOTHING }
+    }
 }
 
 /// What a visit found.
@@ -66,16 +89,24 @@ pub struct Leads {
     pub references: Vec<Reference>,
     /// Not all of these were found: what it led to before is kept.
     pub incomplete: bool,
+    /// It may be otherwise soon, such as behind a redirect that is called temporary: what outputs hold of it stays until it is so again an hour
+    /// later, and what it led to before is kept. Only with [`VisitAnswer::NoEntry`].
+    pub for_now: bool,
     /// What the next visit is to be given, at most [`limits::MEMO_BYTES_MAX`](ingather_model::limits::MEMO_BYTES_MAX) bytes; a longer one is
     /// not kept.
     pub memo: Option<Vec<u8>>,
 }
 
 /// One document that another one leads to. It is in the container of that one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reference {
     /// Its key.
     pub key: String,
     /// How many bytes of it are its parent part, as in [`Group::parent`](crate::repository::Group::parent).
     pub parent_bytes: usize,
+    /// How the two are related: a place in [`Refers::relations`].
+    pub relation: usize,
+    /// What the other one is handed, at most [`limits::HANDED_DOWN_BYTES_MAX`](ingather_model::limits::HANDED_DOWN_BYTES_MAX) bytes as JSON. When
+    /// it changes, the other one is visited once more.
+    pub hands_down: HandedDown,
 }

@@ -28,8 +28,9 @@ pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> R
         return Ok(found);
     }
     let (kind, settings) = builtin(registry, name)?;
-    Ok(store
-        .write(Durability::Synced, |sql| connections::add(sql, Role::Output, kind, name, &settings, now))?)
+    Ok(store.write(Durability::Synced, |sql| {
+        connections::find_or_add(sql, Role::Output, kind, name, &settings, now)
+    })?)
 }
 
 /// Opens an output once and lets it go. Where this process has it open, it is not opened beside that: most outputs let nobody else in.

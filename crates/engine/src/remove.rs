@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
+use ingather_model::fault::Reason;
 use ingather_model::ids::ConnectionId;
 use ingather_model::job::history::HistoryOutcome;
 use ingather_model::key::DocumentKey;
@@ -31,8 +32,8 @@ pub(crate) struct Remover {
     ticket: Arc<RemovalTicket>,
     /// A person has erased what it removes. What an output holds that is not open stays there for now, and its document known.
     erases: bool,
-    /// What it removes stays known: something leads to it.
-    stays_known: bool,
+    /// Of what it removes that which stays known, since something leads to it, each with the reason why it is none of the job.
+    left_out: BTreeMap<i64, Reason>,
 }
 
 /// What one output is to let go of a document.
@@ -59,8 +60,8 @@ impl Remover {
         noted_by: Option<i64>,
     ) -> Remover {
         let ticket = RemovalTicket::new(author.clone(), progress, noted_by);
-        let (erases, stays_known) = (false, false);
-        Remover { writer, author, outputs: BTreeMap::new(), ticket, erases, stays_known }
+        let (erases, left_out) = (false, BTreeMap::new());
+        Remover { writer, author, outputs: BTreeMap::new(), ticket, erases, left_out }
     }
 
     /// One that takes documents that were erased out of the outputs that it was given, whatever others hold of them.
@@ -92,11 +93,12 @@ impl Remover {
         Ok(all)
     }
 
-    /// The same for documents that something leads to: they stay known as dead links.
-    pub(crate) fn remove_known(&mut self, ids: &[i64]) -> Result<Removed> {
-        self.stays_known = true;
-        let removed = self.remove(ids);
-        self.stays_known = false;
+    /// The same for documents that something leads to: they stay known as documents that are left out.
+    pub(crate) fn set_aside(&mut self, whys: BTreeMap<i64, Reason>) -> Result<Removed> {
+        let ids: Vec<i64> = whys.keys().copied().collect();
+        self.left_out = whys;
+        let removed = self.remove(&ids);
+        self.left_out.clear();
         removed
     }
 
@@ -151,7 +153,8 @@ impl Remover {
             let name = names.get(id).map(String::as_str).unwrap_or_default();
             let all = parts.len();
             parts.retain(|part| !self.erases || self.outputs.contains_key(&part.output));
-            let removal = self.ticket.open(*id, name, parts.len(), (left, self.erases, self.stays_known));
+            let removal =
+                self.ticket.open(*id, name, parts.len(), (left, self.erases, self.left_out.get(id).cloned()));
             // Nobody knows where all of it is, or it is not all taken out.
             removal.note(!is_unaddressable && parts.len() == all);
             // Before any of it is handed over: an output that hangs keeps nothing from the others.
@@ -178,10 +181,12 @@ impl Remover {
                         &unheld.iter().map(removed).collect::<Vec<_>>(),
                     )?;
                 }
-                match self.stays_known {
-                    true => queue::set_aside(sql, self.author.job, now, &unheld),
-                    false => documents::forget(sql, self.author.job, &unheld).map(|_| ()),
+                let is_left_out = |id: &i64| Some((*id, self.left_out.get(id)?));
+                let left_out: Vec<(i64, &Reason)> = unheld.iter().filter_map(is_left_out).collect();
+                if !left_out.is_empty() {
+                    return queue::set_aside(sql, self.author.job, now, &left_out);
                 }
+                documents::forget(sql, self.author.job, &unheld).map(|_| ())
             })?;
         }
         removed.forgotten = unheld.len() as u64;

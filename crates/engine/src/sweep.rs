@@ -6,7 +6,7 @@ use ingather_contract::repository::Presence;
 use ingather_model::guard::Guard;
 use ingather_model::ids::ContainerId;
 use ingather_model::key::DocumentKey;
-use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::lifecycle::outcome::{FailureCode, RunOutcome};
 use ingather_model::limits;
 use ingather_model::run_counts;
 use ingather_model::scope::{Absence, BlindSpot};
@@ -20,6 +20,7 @@ use crate::error::Result;
 use crate::lister::ListingResult;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
+use crate::run::reach::hops::too_far as too_far_away;
 use crate::run::{guard_window, id_set};
 use ingather_store::turns::lock;
 
@@ -125,7 +126,12 @@ fn judge_one(run: &Run, result: &ListingResult, stored: &Stored, judged: &mut Ju
     if run.reach.is_some() {
         // Nothing leads to it: no look at it is needed for that. Where not all seeds were named, nobody knows.
         let proves = result.complete || failpoint(Failpoint::UnnamedSeedsRemove);
-        if proves || lock(&run.vanished).contains(id) {
+        if result.too_far.contains(id) && failpoint(Failpoint::TooFarStays) {
+            keep(judged);
+        } else if result.too_far.contains(id) {
+            // Something leads to it, and a rule of the job leaves it out.
+            judged.filtered.insert(id);
+        } else if proves || lock(&run.vanished).contains(id) {
             judged.absent.insert(id);
         } else {
             keep(judged);
@@ -207,8 +213,13 @@ pub(crate) fn sweep(
         _ => RoaringTreemap::new(),
     };
     let (dead, leaving): (Vec<i64>, Vec<i64>) = leaving.into_iter().partition(|id| dead.contains(*id as u64));
+    let (too_far, leaving): (Vec<i64>, Vec<i64>) =
+        leaving.into_iter().partition(|id| result.too_far.contains(*id as u64));
+    let mut left_out = run.reach.as_ref().map(|reach| reach.leaving(&dead)).unwrap_or_default();
+    left_out.extend(unnoted(run, too_far)?.into_iter().map(|id| (id, too_far_away())));
     let mut removed = remover.remove(&leaving)?;
-    removed.add(remover.remove_known(&dead)?);
+    removed.add(remover.set_aside(left_out)?);
+    run.count(|counts| counts.skipped += result.too_far.len());
     let Removed { deleted, kept: not_confirmed, .. } = removed;
     run.count(|counts| {
         counts.deleted = deleted;
@@ -224,6 +235,18 @@ pub(crate) fn sweep(
         Some(unmet) if result.complete && !run.sweep_stops() => openings::open(run, store, result, &unmet),
         _ => Ok(Vec::new()),
     }
+}
+
+/// Those of the documents that are too far which nobody knows as such yet, or which an output may hold.
+fn unnoted(run: &Run, too_far: Vec<i64>) -> Result<Vec<i64>> {
+    let mut unnoted = Vec::new();
+    for ids in too_far.chunks(limits::JUDGED_MAX) {
+        let held = held_somewhere(run, &ids.iter().map(|id| *id as u64).collect())?;
+        let noted = run.reader.read(|sql| queue::failures(sql, ids))?;
+        let is_noted = |id: &i64| noted.get(id).is_some_and(|noted| noted.code == Some(FailureCode::TooFar));
+        unnoted.extend(ids.iter().filter(|id| held.contains(**id as u64) || !is_noted(id)));
+    }
+    Ok(unnoted)
 }
 
 /// Those documents that some output may hold: the others are forgotten without a word.

@@ -31,6 +31,7 @@ use ingather_model::fault::{Fault, Reason};
 use ingather_model::ids::{AclId, Digest, DocumentId};
 use ingather_model::key::Stamp;
 use ingather_store::Durability;
+use ingather_store::documents::links::Memo;
 use ingather_store::documents::{self, DocumentUpdate};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
@@ -89,7 +90,7 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
     });
     let repository = &run.author.repository;
     let refers = run.reach.as_ref().zip(repository.refers());
-    let mut pages = refers.map(|(reach, refers)| (Pages::new(run, reach), refers));
+    let mut pages = refers.map(|(reach, refers)| (Pages::new(run, reach, refers.relations().len()), refers));
     // No change of access waits for the content of another document.
     for mut visitor in reading {
         place.wait_while_full();
@@ -155,8 +156,8 @@ struct Visitor<'r> {
     is_ahead: bool,
     /// The job rests, or is asked to stop, while it is read: what was read is nothing.
     interrupted: Cell<bool>,
-    /// What its repository wants to know at its next visit.
-    memo: Option<Vec<u8>>,
+    /// What is kept with it for its next visit.
+    memo: Memo,
 }
 
 /// What a look at a document led to.
@@ -177,7 +178,17 @@ impl<'r> Visitor<'r> {
     fn new(run: &'r Run, item: WorkItem, deliveries: Deliveries, raw: Digest) -> Visitor<'r> {
         let interrupted = Cell::new(false);
         let (steady, is_ahead) = (true, false);
-        Visitor { run, item, deliveries, raw, steady, looked: None, is_ahead, interrupted, memo: None }
+        Visitor {
+            run,
+            item,
+            deliveries,
+            raw,
+            steady,
+            looked: None,
+            is_ahead,
+            interrupted,
+            memo: Memo::default(),
+        }
     }
 
     /// Looks at a document whose access may have changed; all others are to be read.
@@ -352,7 +363,8 @@ impl<'r> Visitor<'r> {
         let partial = passed.arrivals.iter().any(is_partial);
         let bytes = passed.bytes;
         let Findings { findings, kept, kept_out } = self.findings(passed, access)?;
-        let artifacts = VisitArtifacts { kept: Some(kept), extract, partial, bytes, memo: None };
+        let artifacts =
+            VisitArtifacts { kept: Some(kept), extract, partial, bytes, ..VisitArtifacts::default() };
         let (changes, decided) = parts::decide_all(&self.run.outputs, &self.deliveries, findings)?;
         self.note_kept_out(&changes, &kept_out);
         self.show(update, changes, outcome.unwrap_or(decided), artifacts)

@@ -95,6 +95,20 @@ impl Fault {
         }
     }
 
+    /// The same of an answer that may be another one soon, such as a temporary redirect.
+    pub fn missing_for_now(why: &Reason) -> Fault {
+        let message = format!(
+            "{}; that is believed when it is so again, an hour later or in a run after that",
+            why.message
+        );
+        Fault::Passing {
+            reason: Reason::new(FailureCode::Missing.as_str(), message),
+            retry_in_ms: Some(limits::MISSING_BELIEVED_MS),
+            attempts_max: None,
+            when_exhausted: Exhausted::Vanish,
+        }
+    }
+
     /// Whether the source says that something is not there, and may be wrong.
     pub fn is_missing(&self) -> bool {
         matches!(self, Fault::Passing { when_exhausted: Exhausted::Vanish, .. })

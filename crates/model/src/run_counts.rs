@@ -31,7 +31,36 @@ pub struct RunCounts {
     pub partial: u64,
 }
 
+/// As what a document counts whose visit is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counter {
+    /// [`RunCounts::added`]
+    Added,
+    /// [`RunCounts::updated`]
+    Updated,
+    /// [`RunCounts::access`]
+    Access,
+    /// [`RunCounts::unchanged`]
+    Unchanged,
+    /// [`RunCounts::skipped`]
+    Skipped,
+    /// [`RunCounts::failed`]
+    Failed,
+}
+
 impl RunCounts {
+    /// The counter of that name.
+    pub fn counter(&mut self, of: Counter) -> &mut u64 {
+        match of {
+            Counter::Added => &mut self.added,
+            Counter::Updated => &mut self.updated,
+            Counter::Access => &mut self.access,
+            Counter::Unchanged => &mut self.unchanged,
+            Counter::Skipped => &mut self.skipped,
+            Counter::Failed => &mut self.failed,
+        }
+    }
+
     /// Documents that the source named in this run.
     pub fn seen(&self) -> u64 {
         self.added + self.updated + self.access + self.unchanged + self.skipped + self.failed + self.waiting

@@ -63,7 +63,14 @@ impl Sources {
         Ok(match found {
             Some(connection) => connection,
             None => store.write(Durability::Synced, |sql| {
-                connections::add(sql, Role::Repository, self.connector, self.connection, &json!({}), now)
+                connections::find_or_add(
+                    sql,
+                    Role::Repository,
+                    self.connector,
+                    self.connection,
+                    &json!({}),
+                    now,
+                )
             })?,
         })
     }

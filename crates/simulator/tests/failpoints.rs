@@ -166,6 +166,15 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::GoesOnUnderOthers, Check::Scenario("site_begins_anew")),
     (Failpoint::ShutStaysVisible, Check::Scenario("site_shut_pages")),
     (Failpoint::LinkedIslandsStay, Check::Scenario("site_islands")),
+    (Failpoint::HandedDownUnnoticed, Check::Scenario("handed_down_once_more")),
+    (Failpoint::WithdrawnUnnoticed, Check::Scenario("handed_down_once_more")),
+    (Failpoint::UnreachedHandsDown, Check::Scenario("handed_down_unreached")),
+    (Failpoint::MemoOfOtherParents, Check::Scenario("handed_down_and_killed")),
+    (Failpoint::ShorterWayStops, Check::Scenario("hops_shorter_way")),
+    (Failpoint::TooFarStays, Check::Scenario("hops")),
+    (Failpoint::NoEntryUnguarded, Check::Scenario("site_no_entries")),
+    (Failpoint::ForNowIsForGood, Check::Scenario("site_for_now")),
+    (Failpoint::EmptySeedsUnguarded, Check::Scenario("site_leads_nowhere")),
     (
         Failpoint::GroupsCross,
         Check::Suite("two authority groups in one output", || {

@@ -77,10 +77,14 @@ CREATE TABLE document (id BIGINT PRIMARY KEY, job BIGINT NOT NULL, parent_hash B
   version BIGINT NOT NULL, access BIGINT NOT NULL, settings BIGINT NOT NULL, identity BIGINT NOT NULL,
   acl BIGINT, container BIGINT, changed_run BIGINT NOT NULL, raw BIGINT NOT NULL DEFAULT 0) /*table*/;
 CREATE UNIQUE INDEX document_key ON document (job, parent_hash, key_hash);
--- memo: what its repository wants to know of a document at the next visit
-CREATE TABLE document_text (id BIGINT PRIMARY KEY, key_text TEXT NOT NULL, memo BYTEA) /*table*/;
+-- memo: what its repository wants to know of a document at the next visit; handed: digest of what was handed down to it when it was visited
+-- to the end last, 0: nothing
+CREATE TABLE document_text (id BIGINT PRIMARY KEY, key_text TEXT NOT NULL, memo BYTEA, handed BIGINT NOT NULL DEFAULT 0) /*table*/;
 -- what documents lead to, as they were read last: a bitmap of ids of documents of the same job; only of sources that are found by following links
 CREATE TABLE link (document BIGINT PRIMARY KEY, targets BYTEA NOT NULL) /*clustered*/;
+-- what a document hands down to one that it leads to, as JSON: values by name
+CREATE TABLE handed_down (child BIGINT NOT NULL, parent BIGINT NOT NULL, job BIGINT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (child, parent)) /*clustered*/;
+CREATE INDEX handed_down_parent ON handed_down (job, parent);
 -- visits that wait, but for first ones; at rest empty. Removals belong to the run that decided them and have no row (design 4.3)
 CREATE TABLE queue (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, due BIGINT NOT NULL,
   run BIGINT NOT NULL, reason TEXT NOT NULL, request_count BIGINT NOT NULL) /*clustered*/;

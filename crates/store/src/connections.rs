@@ -131,18 +131,6 @@ pub(crate) fn list_as_stored(sql: &mut Sql<'_>) -> Result<Vec<Declared>> {
     })
 }
 
-/// Adds a connection; a repository belongs to the group without a name.
-pub fn add(
-    sql: &mut Sql<'_>,
-    role: Role,
-    kind: &str,
-    name: &str,
-    settings: &serde_json::Value,
-    now: i64,
-) -> Result<Connection> {
-    insert(sql, role, (kind, name, settings), &Group::default(), now)
-}
-
 /// Adds a repository connection whose acls are judged by the tokens of this group.
 pub fn add_in_group(
     sql: &mut Sql<'_>,
@@ -151,17 +139,34 @@ pub fn add_in_group(
     group: &Group,
     now: i64,
 ) -> Result<Connection> {
-    insert(sql, Role::Repository, (kind, name, settings), group, now)
+    let id = take_ids(sql, "handle", 1)?;
+    insert(sql, (id, Role::Repository), (kind, name, settings), group, now)
+}
+
+/// The connection of a role that has this name, added where there is none; a repository belongs to the group without a name then. Whoever else adds it at the same time waits.
+pub fn find_or_add(
+    sql: &mut Sql<'_>,
+    role: Role,
+    kind: &str,
+    name: &str,
+    settings: &serde_json::Value,
+    now: i64,
+) -> Result<Connection> {
+    // Changes the counter of handles first, which nobody else changes before this transaction ends.
+    let id = take_ids(sql, "handle", 1)?;
+    match find(sql, role, name)? {
+        Some(found) => Ok(found),
+        None => insert(sql, (id, role), (kind, name, settings), &Group::default(), now),
+    }
 }
 
 fn insert(
     sql: &mut Sql<'_>,
-    role: Role,
+    (id, role): (i64, Role),
     (kind, name, settings): (&str, &str, &serde_json::Value),
     group: &Group,
     now: i64,
 ) -> Result<Connection> {
-    let id = take_ids(sql, "handle", 1)?;
     let sealed = secrets::seal_connection(sql, (id, role, kind), settings)?.to_string();
     let values = [
         Value::Int(id),

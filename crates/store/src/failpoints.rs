@@ -133,6 +133,15 @@ pub enum Failpoint {
     GoesOnUnderOthers,
     ShutStaysVisible,
     LinkedIslandsStay,
+    HandedDownUnnoticed,
+    WithdrawnUnnoticed,
+    UnreachedHandsDown,
+    MemoOfOtherParents,
+    ShorterWayStops,
+    TooFarStays,
+    NoEntryUnguarded,
+    ForNowIsForGood,
+    EmptySeedsUnguarded,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -273,6 +282,15 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::GoesOnUnderOthers, "a run goes on with one under other settings, or with one that a person has stopped"),
     (Failpoint::ShutStaysVisible, "what a source shuts is found by those who found it before"),
     (Failpoint::LinkedIslandsStay, "pages that nothing but each other leads to stay"),
+    (Failpoint::HandedDownUnnoticed, "a page that is handed something else is not visited once more"),
+    (Failpoint::WithdrawnUnnoticed, "a page that something is handed to no more is not visited once more"),
+    (Failpoint::UnreachedHandsDown, "what was not reached goes on handing something down"),
+    (Failpoint::MemoOfOtherParents, "a page that is handed something else than at its last visit may say that it is as before"),
+    (Failpoint::ShorterWayStops, "a shorter way to a page does not count for what it leads to"),
+    (Failpoint::TooFarStays, "what is too far by now stays in outputs"),
+    (Failpoint::NoEntryUnguarded, "a page that says that it is no entry any more leaves outputs at once, and the delete guard does not count it"),
+    (Failpoint::ForNowIsForGood, "what a page answers for now counts at once"),
+    (Failpoint::EmptySeedsUnguarded, "the delete guard does not mind that all seeds lead nowhere"),
 ];
 
 #[cfg(feature = "failpoints")]

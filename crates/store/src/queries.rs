@@ -273,6 +273,7 @@ queries! {
     shared DOCUMENT_WALK = "document/walk";
     shared DOCUMENT_NAMES = "document/names";
     shared DOCUMENT_IDENTITIES = "document/identities";
+    shared DOCUMENT_SET_ASIDE = "document/set_aside";
     shared DOCUMENT_REMOVE = "document/remove";
     shared DOCUMENT_TEXT_REMOVE = "document_text/remove";
     shared DOCUMENT_LIST = "document/list";
@@ -339,6 +340,13 @@ queries! {
     shared LINK_PUT = "link/put";
     shared LINK_GET = "link/get";
     shared LINK_REMOVE = "link/remove";
+    shared HANDED_DOWN_PUT = "handed_down/put";
+    shared HANDED_DOWN_BY = "handed_down/by";
+    shared HANDED_DOWN_TO = "handed_down/to";
+    shared HANDED_DOWN_PARENTS = "handed_down/parents";
+    shared HANDED_DOWN_REMOVE = "handed_down/remove";
+    shared HANDED_DOWN_REMOVE_TO = "handed_down/remove_to";
+    shared HANDED_DOWN_REMOVE_BY = "handed_down/remove_by";
     shared EXTRACT_PUT = "extract/put";
     shared EXTRACT_GET = "extract/get";
     shared EXTRACT_DIGESTS = "extract/digests";
@@ -350,6 +358,8 @@ queries! {
     shared EXTRACT_TEXT_DROP = "extract_text/drop";
     shared DOCTOR_LINKS_OF_NOTHING = "doctor/links_of_nothing";
     shared DOCTOR_DROP_LINKS = "doctor/drop_links";
+    shared DOCTOR_HANDED_DOWN_OF_NOTHING = "doctor/handed_down_of_nothing";
+    shared DOCTOR_DROP_HANDED_DOWN = "doctor/drop_handed_down";
     shared DOCTOR_EXTRACTS_OF_NOTHING = "doctor/extracts_of_nothing";
     shared DOCTOR_DROP_EXTRACTS = "doctor/drop_extracts";
     shared DOCTOR_DROP_EXTRACT_TEXTS = "doctor/drop_extract_texts";

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use ingather_model::ids::JobId;
+use ingather_model::fault::Reason;
+use ingather_model::ids::{Digest, JobId};
 pub use ingather_model::lifecycle::outcome::VisitReason;
 use ingather_model::lifecycle::outcome::{FailureCode, FailureKind};
 use ingather_model::limits;
@@ -130,19 +131,22 @@ pub fn give_up(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
     })
 }
 
-/// Documents whose source says that they are gone, and that something leads to: nobody waits for them, and they stay known as left out.
-pub fn set_aside(sql: &mut Sql<'_>, job: JobId, now: i64, ids: &[i64]) -> Result<()> {
-    let gone = |document: &i64| Failure {
+/// Documents that something leads to and that are none of the job, each with the reason: nobody waits for them, not even for a first visit, and
+/// they stay known as left out.
+pub fn set_aside(sql: &mut Sql<'_>, job: JobId, now: i64, whys: &[(i64, &Reason)]) -> Result<()> {
+    let left_out = |(document, why): &(i64, &Reason)| Failure {
         document: *document,
         kind: FailureKind::Skipped,
         attempts: 0,
         attempts_max: 0,
-        code: FailureCode::Missing.as_str().to_owned(),
-        message: "its source says that it is not there any more; it is a dead link".to_owned(),
+        code: why.code.clone(),
+        message: why.message.clone(),
     };
-    let rows: Vec<Failure> = ids.iter().map(gone).collect();
-    states::counted(sql, ids, |sql| {
-        sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(ids)])?;
+    let rows: Vec<Failure> = whys.iter().map(left_out).collect();
+    let ids: Vec<i64> = whys.iter().map(|(document, _)| *document).collect();
+    states::counted(sql, &ids, |sql| {
+        sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(&ids)])?;
+        sql.execute(&queries::DOCUMENT_SET_ASIDE, &[Value::Ints(&ids), Value::Int(Digest::UNKNOWN.0)])?;
         write_failures(sql, job, now, &rows)
     })
 }
@@ -311,6 +315,14 @@ pub(crate) fn noted_at_all(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
     let mut noted = among(sql, ids, &queries::QUEUE_GET, &queries::QUEUE_SPAN, |row| row.int(0))?;
     noted.extend(among(sql, ids, &queries::FAILURE_GET, &queries::FAILURE_SPAN, |row| row.int(0))?);
     Ok(noted)
+}
+
+/// What is noted as wrong with these documents, by id.
+///
+/// # Errors
+/// As those of the store.
+pub fn failures(sql: &mut Sql<'_>, ids: &[i64]) -> Result<HashMap<i64, NotedFailure>> {
+    Ok(among(sql, ids, &queries::FAILURE_GET, &queries::FAILURE_SPAN, failure_of)?.into_iter().collect())
 }
 
 /// How many documents of a job have a failure of one kind.

@@ -22,6 +22,7 @@ pub use self::calls::Calls;
 use crate::clock::HandClock;
 use crate::crash::Crash;
 use crate::rules::Rules;
+use crate::script_repository::site::HANDED;
 use crate::together::gate::Gate;
 
 pub use self::injected::{Effect, InjectedFault};
@@ -35,6 +36,8 @@ pub struct Entry {
     pub text: String,
     /// Fields that a stage marked it with.
     pub mark: Option<String>,
+    /// What was handed down to it.
+    pub handed: Vec<String>,
     /// Digest of record and settings.
     pub version: Digest,
     /// Its acl.
@@ -271,6 +274,7 @@ impl Shelf {
                 let entry = Entry {
                     address: change.address,
                     text: record.body.clone().unwrap_or_else(|| record.title.clone()),
+                    handed: record.fields.get(HANDED).cloned().unwrap_or_default(),
                     mark: record.fields.get("mark").and_then(|marks| marks.first().cloned()),
                     version: *version,
                     acl_id: *acl_id,

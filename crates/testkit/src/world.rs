@@ -129,7 +129,7 @@ impl World {
         let now = world.clock.now();
         let settings = serde_json::json!({});
         let added = world.store().write(Durability::Synced, |sql| {
-            connections::add(sql, Role::Repository, REPOSITORY.name, "source", &settings, now)
+            connections::find_or_add(sql, Role::Repository, REPOSITORY.name, "source", &settings, now)
         });
         world.repository = added.expect("a fresh store takes a connection").id;
         world
@@ -261,11 +261,10 @@ impl World {
     pub fn output(&mut self, name: &str, kind: &str) {
         let settings = serde_json::json!({"world": self.name, "name": name});
         let now = self.clock.now();
-        let added = self
-            .store()
-            .write(Durability::Synced, |sql| connections::add(sql, Role::Output, kind, name, &settings, now))
-            .expect("the store takes a connection");
-        self.outputs.insert(name.to_owned(), added.id);
+        let added = self.store().write(Durability::Synced, |sql| {
+            connections::find_or_add(sql, Role::Output, kind, name, &settings, now)
+        });
+        self.outputs.insert(name.to_owned(), added.expect("the store takes a connection").id);
         let shelf = memory_output::shared(&self.name, name);
         {
             let mut shelf = memory_output::locked(&shelf);

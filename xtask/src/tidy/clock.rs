@@ -55,7 +55,7 @@ pub(super) fn wait(world: &World) -> Vec<Finding> {
         for length in LENGTHS {
             for (at, _) in code[..end].match_indices(length) {
                 if code[at + length.len()..].starts_with(|c: char| c.is_ascii_digit()) {
-                    let advice = "name it, with its reason, in `crates/model/src/limits.rs`";
+                    let advice = "name it, with its reason, in `crates/model/src/limits/mod.rs`";
                     findings.push(finding(
                         path,
                         line_of(text, at),

@@ -15,6 +15,7 @@ const LONG_FOLDERS: &[(&str, &str)] = &[
     ("crates/connectors/src", "one connector each"),
     ("docs/generated/connectors", "one connector each"),
     ("scenarios", "one case each"),
+    ("migrations", "one step each, and none is taken away"),
     ("decisions", "one decision each"),
 ];
 

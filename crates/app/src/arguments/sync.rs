@@ -120,6 +120,10 @@ pub(crate) struct JobSettings {
     /// Which of several jobs that run in one program is read first: from 1, the first, to 10; 5 where nobody says
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=10))]
     pub(crate) priority: Option<u8>,
+    /// How far from where it begins a web site is followed: links on the shortest way, such as link=3; redirects are counted by redirect=1. May
+    /// be given several times; hops=none goes as far as links lead
+    #[arg(long, value_name = "RELATION=NUMBER|none")]
+    pub(crate) hops: Vec<String>,
     /// Which single documents the history of the job has: those that failed or were left out [default], or every one that a run visits or
     /// removes, which reports of activity need
     #[arg(long, value_name = "failures|documents")]

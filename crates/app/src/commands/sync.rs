@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use ingather_model::job::hops::Hops;
 use ingather_model::names;
 use ingather_operations::jobs::sync::{self, Changing, ContentByWord, SyncSource, Synced};
 use ingather_operations::jobs::{self, ConfirmRemovals};
@@ -125,6 +126,7 @@ pub(super) fn definition(source: &Path, job: &mut JobSettings) -> Result<SyncSou
             arguments::KeepWord::Nothing => jobs::KeepWord::Nothing,
         }),
         priority: job.priority,
+        hops: hops(&job.hops)?,
         history: job.history.map(|word| match word {
             arguments::HistoryWord::Failures => jobs::HistoryWord::Failures,
             arguments::HistoryWord::Documents => jobs::HistoryWord::Documents,
@@ -141,6 +143,25 @@ pub(super) fn definition(source: &Path, job: &mut JobSettings) -> Result<SyncSou
         whole_machine: job.whole_machine,
         ..SyncSource::default()
     })
+}
+
+/// Bounds of hops as they are typed; none where nothing is.
+fn hops(typed: &[String]) -> Result<Option<Hops>> {
+    if typed.is_empty() {
+        return Ok(None);
+    }
+    let mut most = Map::new();
+    for text in typed.iter().filter(|text| *text != "none") {
+        let bound = text.split_once('=').and_then(|(name, most)| Some((name, most.parse::<u32>().ok()?)));
+        let Some((relation, bound)) = bound else {
+            return Err(Failure::usage(&format!(
+                "--hops takes a relation and a number, such as link=3; `{text}` is none"
+            )));
+        };
+        most.insert(relation.to_owned(), bound.into());
+    }
+    let hops = serde_json::from_value(json!({ "most": most }));
+    hops.map(Some).map_err(|why| Failure::usage(&why.to_string()))
 }
 
 /// Settings of the source that flags set, or take back.

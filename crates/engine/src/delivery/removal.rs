@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use ingather_model::fault::Reason;
 use ingather_model::ids::{ConnectionId, Digest, JobId};
 use ingather_model::job::history::HistoryOutcome;
 use ingather_model::merge::Known;
@@ -79,7 +80,7 @@ impl RemovalTicket {
         document: i64,
         name: &str,
         changes: usize,
-        (left, erases, stays_known): (Option<Left>, bool, bool),
+        (left, erases, left_out): (Option<Left>, bool, Option<Reason>),
     ) -> Arc<PendingRemoval> {
         let mut state = self.state.lock();
         (state.open, state.waits) = (state.open + 1, false);
@@ -90,7 +91,7 @@ impl RemovalTicket {
             name: name.to_owned(),
             left,
             erases,
-            stays_known,
+            left_out,
             answers: Answers::of(changes),
             is_kept: AtomicBool::new(false),
             is_complete: AtomicBool::new(false),
@@ -158,8 +159,8 @@ pub(crate) struct PendingRemoval {
     left: Option<Left>,
     /// A person has erased it: what it alone has sent stays in no output, however soon another owner sends its own.
     pub(crate) erases: bool,
-    /// Something leads to it: it stays known as a dead link.
-    stays_known: bool,
+    /// Something leads to it: it stays known as left out, with this reason.
+    left_out: Option<Reason>,
     pub(crate) answers: Answers,
     /// Some output did not confirm.
     is_kept: AtomicBool,
@@ -224,13 +225,13 @@ impl Alone<'_> {
     pub(crate) fn write(&self, sql: &mut Sql<'_>, now: i64) -> std::result::Result<(), StoreError> {
         let mut gone: BTreeMap<(JobId, Option<Digest>), Vec<i64>> = BTreeMap::new();
         let mut noted: BTreeMap<(JobId, i64), Vec<Noted<'_>>> = BTreeMap::new();
-        let mut dead: BTreeMap<JobId, Vec<i64>> = BTreeMap::new();
+        let mut aside: BTreeMap<JobId, Vec<(i64, &Reason)>> = BTreeMap::new();
         for removal in self.last.iter().filter(|removal| removal.is_gone()) {
             let left = removal.left.map(|left| left.settings);
             let job = removal.ticket.author.job;
-            match removal.stays_known {
-                true => dead.entry(job).or_default().push(removal.document),
-                false => gone.entry((job, left)).or_default().push(removal.document),
+            match &removal.left_out {
+                Some(why) => aside.entry(job).or_default().push((removal.document, why)),
+                None => gone.entry((job, left)).or_default().push(removal.document),
             }
             if let (Some(run), None) = (removal.ticket.noted_by, left) {
                 let row = Noted::of(removal.document, &removal.name, HistoryOutcome::Removed);
@@ -240,8 +241,8 @@ impl Alone<'_> {
         for ((job, run), rows) in noted {
             history::note(sql, job, run, now, &rows)?;
         }
-        for (job, documents) in dead {
-            queue::set_aside(sql, job, now, &documents)?;
+        for (job, whys) in aside {
+            queue::set_aside(sql, job, now, &whys)?;
         }
         for ((job, left), documents) in gone {
             let Some(settings) = left else {

@@ -273,8 +273,12 @@ impl Dispatcher {
             (false, false) => most,
         };
         let mut refuses = |bins: &[Bin], item: &mut WorkItem| {
+            if !self.feed.gate.is_on() {
+                return None;
+            }
             let bins = if bins.is_empty() { std::slice::from_ref(&self.feed.job) } else { bins };
-            match self.feed.gate.admit(bins, &self.feed.call, &waits) {
+            // Those that wait together are in an order of their own.
+            match self.feed.gate.admit((bins, &self.first_bin_of(&item.name)), &self.feed.call, &waits) {
                 Admitted::Free => None,
                 Admitted::Yes(admission) => {
                     item.admission = Some(admission);
@@ -311,7 +315,7 @@ impl Dispatcher {
         }
         let bins = self.feed.bins_of(&item.name).unwrap_or_else(|| vec![self.feed.job.clone()]);
         let waits: Weak<dyn Waits> = Arc::downgrade(&self.state) as Weak<dyn Waits>;
-        match self.feed.gate.admit(&bins, &self.feed.call, &waits) {
+        match self.feed.gate.admit((&bins, &bins[0]), &self.feed.call, &waits) {
             Admitted::Free => true,
             Admitted::Yes(admission) => {
                 item.admission = Some(admission);

@@ -1,5 +1,6 @@
 //! Runs over sources that are found by following links (`docs/decisions/0037-reach.md`).
 
+use ingather_contract::refers::Refers;
 use ingather_contract::repository::Repository;
 use ingather_model::ids::Digest;
 use ingather_store::jobs::Job;
@@ -9,6 +10,9 @@ use super::{Engine, Mode, Options};
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::Lister;
 use crate::run::Run;
+use crate::run::drain::drain;
+use crate::run::reach::handed::withdraw;
+use crate::run::reach::hops::Distances;
 use crate::run::reach::{Reach, feed};
 
 impl Engine {
@@ -32,9 +36,13 @@ impl Engine {
                 ),
             ));
         }
+        let relations = repository.refers().map(Refers::relations).unwrap_or_default();
+        let refused = |why| EngineError::refused(Refusal::Definition, format!("job {}: {why}", job.name));
+        let hops = &job.definition.hops;
+        let counted = hops.among(relations).map_err(refused)?;
         // Where all is to be read again, what another run has visited is not read by going on with it.
         let goes_by = format!(
-            "{}\n{}\n{}\n{} {}\n{}",
+            "{}\n{}\n{}\n{} {}\n{}\n{hops:?}",
             job.root,
             job.definition.source,
             settings.0,
@@ -42,7 +50,8 @@ impl Engine {
             job.rereads,
             job.definition.outputs.join("\n")
         );
-        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()))))
+        let distances = (!hops.counts_nothing()).then(|| Distances::new(counted, hops.keeps()));
+        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()), distances)))
     }
 }
 
@@ -62,4 +71,17 @@ pub(super) fn follow(run: &Run, reach: &Reach, lister: &mut Lister<'_>) -> Resul
     }
     run.progress.waits_for("following links");
     feed(run, reach, true)
+}
+
+/// Waits for the end of all visits. What was not reached hands nothing down then, which may lead to more of them.
+pub(super) fn settle(run: &Run, lister: &Lister<'_>) -> Result<()> {
+    loop {
+        drain(run)?;
+        let Some(reach) = run.reach.as_ref().filter(|_| run.is_full && lister.result.complete) else {
+            return Ok(());
+        };
+        if run.stops() || !withdraw(run, reach)? {
+            return Ok(());
+        }
+    }
 }

@@ -24,7 +24,7 @@ use ingather_store::leases::Lease;
 use ingather_store::queue::Attention;
 use ingather_store::{Durability, Reader, Store, documents, erased, runs};
 
-use self::following::follow;
+use self::following::{follow, settle};
 use crate::containers::ListedContainers;
 use crate::containers::pool::ContainersUse;
 use crate::delivery::author::Author;
@@ -37,7 +37,6 @@ use crate::lister::{Lister, ListingResult};
 use crate::process::Process;
 use crate::process::under_way::Work;
 use crate::progress::Progress;
-use crate::run::drain::drain;
 use crate::run::state::RunState;
 use crate::run::visitors::Place;
 use crate::run::{ClosesOnPanic, Run, begin, failing, join, start, tell_end};
@@ -361,11 +360,9 @@ impl Engine {
         let known = self.reader.read(|sql| documents::total(sql, run.job.id))?;
         run.progress.known(known);
         crate::visit::extracts::forget_unwanted(run)?;
-        let workers = match &run.reach {
-            // They wait for others most of the time.
-            Some(_) => self.host.threads.max(limits::FETCHERS),
-            None => self.host.threads.max(1),
-        };
+        // Those that follow links wait for others most of the time.
+        let most = if run.reach.is_some() { limits::FETCHERS } else { 1 };
+        let workers = self.host.threads.max(most);
         std::thread::scope(|scope| {
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|n| {
@@ -400,10 +397,12 @@ impl Engine {
             run.dispatcher.listing_done();
             run.notify_outputs();
             run.progress.waits_for("reading and delivering");
-            failing(run, || drain(run));
+            failing(run, || settle(run, &lister));
             run.wait_while_paused();
             if let Some(reach) = &run.reach {
                 lister.result.listed = reach.ids();
+                lister.result.too_far = reach.beyond();
+                lister.result.root_empty = reach.leads_nowhere();
             }
             let mut judged = None;
             if options.kind == RunKind::Full && !run.stops() {

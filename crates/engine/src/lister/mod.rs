@@ -36,6 +36,8 @@ pub(crate) struct ListingResult {
     pub(crate) coverage: Coverage,
     /// What it could not read; bounded, the rest is counted.
     pub(crate) blind: Vec<BlindSpot>,
+    /// What something leads to, and is further from the seeds than the job goes.
+    pub(crate) too_far: RoaringTreemap,
     /// The root is there and holds nothing.
     pub(crate) root_empty: bool,
     /// It came to its end.
@@ -209,7 +211,7 @@ impl<'r> Lister<'r> {
             };
             seeds.extend(group.items.iter().map(|item| {
                 let key = format!("{}{}", group.parent, item.name);
-                let reference = Reference { key, parent_bytes: group.parent.len() };
+                let reference = Reference { key, parent_bytes: group.parent.len(), ..Reference::default() };
                 (reference, container)
             }));
         }

@@ -111,6 +111,9 @@ pub(crate) struct Throttles {
 #[derive(Default)]
 struct State {
     connections: BTreeMap<ConnectionId, Connection>,
+    /// What is under way of bins whose source says how they are to be fetched, by whichever connections: a host is one, however many jobs
+    /// and kinds of jobs read it.
+    paces: BTreeMap<Bin, PaceLane>,
     /// When the first run of the process began.
     began: Option<i64>,
     /// Visitors that read what is paced by bytes.
@@ -128,8 +131,6 @@ struct Connection {
     began: i64,
     whole: Option<Lane>,
     lanes: BTreeMap<Bin, Lane>,
-    /// What is under way of bins whose source says how they are to be fetched.
-    paces: BTreeMap<Bin, PaceLane>,
     waiting: Vec<Weak<dyn Waits>>,
 }
 
@@ -238,15 +239,19 @@ impl Gate {
         waiting.push(waits);
     }
 
-    /// Asks for the right to fetch a document of these bins.
-    pub(crate) fn admit(&self, bins: &[Bin], call: &CallContext, waits: &Weak<dyn Waits>) -> Admitted {
+    /// Asks for the right to fetch a document of these bins, in any order; `first`: the one that its source has a pace for, if it has any.
+    pub(crate) fn admit(
+        &self,
+        (bins, first): (&[Bin], &Bin),
+        call: &CallContext,
+        waits: &Weak<dyn Waits>,
+    ) -> Admitted {
         if !self.is_on() {
             return Admitted::Free;
         }
         let now = call.steady();
         // Asked before anything is locked: it is a connector's code.
-        let asked = bins.first().zip(self.source.as_ref());
-        let pace = asked.and_then(|(bin, source)| Some((bin.clone(), source.pace(bin)?)));
+        let pace = self.source.as_ref().and_then(|source| Some((first.clone(), source.pace(first)?)));
         let mut state = self.throttles.state.lock();
         let state = &mut *state;
         let began = state.began.unwrap_or(now);
@@ -255,7 +260,7 @@ impl Gate {
             return Admitted::Free;
         }
         if let Some((bin, pace)) = &pace
-            && let Some(until) = known.pace(bin, began, now).waits(*pace, now)
+            && let Some(until) = lane(&mut state.paces, bin, (began, now)).waits(*pace, now)
         {
             return Admitted::No { bin: Some(bin.clone()), until };
         }
@@ -289,7 +294,7 @@ impl Gate {
         }
         state.paced += usize::from(paced);
         known.each(&limited, |lane| lane.begin(now));
-        pace.iter().for_each(|bin| known.pace(bin, began, now).begin(now));
+        pace.iter().for_each(|bin| lane(&mut state.paces, bin, (began, now)).begin(now));
         Admitted::Yes(Arc::new(Admission {
             gate: self.clone(),
             call: call.clone(),
@@ -301,15 +306,15 @@ impl Gate {
     }
 }
 
-impl Connection {
-    /// What is under way of a bin that has a pace. Where there are very many, those that are over are forgotten.
-    fn pace(&mut self, bin: &Bin, began: i64, now: i64) -> &mut PaceLane {
-        if self.paces.len() >= limits::THROTTLE_BINS_MAX && !self.paces.contains_key(bin) {
-            self.paces.retain(|_, lane| !lane.is_idle(now));
-        }
-        self.paces.entry(bin.clone()).or_insert_with(|| PaceLane::new(began))
+/// What is under way of a bin that has a pace. Where there are very many, those that are over are forgotten.
+fn lane<'l>(paces: &'l mut BTreeMap<Bin, PaceLane>, bin: &Bin, (began, now): (i64, i64)) -> &'l mut PaceLane {
+    if paces.len() >= limits::THROTTLE_BINS_MAX && !paces.contains_key(bin) {
+        paces.retain(|_, lane| !lane.is_idle(now));
     }
+    paces.entry(bin.clone()).or_insert_with(|| PaceLane::new(began))
+}
 
+impl Connection {
     /// Makes lanes for what is limited of these bins; the bins that are, or the one for which there is no room.
     fn open(&mut self, bins: &[Bin], now: i64) -> Result<Vec<Bin>, Bin> {
         if self.whole.is_none() {
@@ -421,12 +426,14 @@ impl Drop for Admission {
         }
         if let Some(known) = state.connections.get_mut(&self.gate.connection) {
             known.each(&self.bins, |lane| lane.end(used, now));
-            if let Some(lane) = self.pace.as_ref().and_then(|bin| known.paces.get_mut(bin)) {
-                lane.end(now);
-            }
             known.waiting.retain(|run| run.strong_count() > 0);
-            let bins: Vec<Bin> = self.bins.iter().chain(&self.pace).cloned().collect();
-            freed.extend(known.waiting.iter().map(|run| (run.clone(), bins.clone())));
+            freed.extend(known.waiting.iter().map(|run| (run.clone(), self.bins.clone())));
+        }
+        if let Some(bin) = &self.pace {
+            state.paces.get_mut(bin).into_iter().for_each(|lane| lane.end(now));
+            // Runs of other connections may wait for the same host.
+            let waiting = state.connections.values().flat_map(|known| &known.waiting);
+            freed.extend(waiting.map(|run| (run.clone(), vec![bin.clone()])));
         }
         drop(state);
         for (run, bins) in freed {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::progress::RETRY;
 use crate::run::Run;
-use crate::run::reach::feed;
+use crate::run::reach::{Reach, feed};
 use crate::run::recall::recall;
 use ingather_model::limits;
 
@@ -30,6 +30,9 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
         }
         if run.stops() || run.store.is_none() {
             return Ok(());
+        }
+        if run.reach.as_ref().is_some_and(Reach::stirs) {
+            continue;
         }
         let now = run.call.now();
         let (again, soonest) = run.due_again(now);

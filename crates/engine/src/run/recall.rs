@@ -55,7 +55,10 @@ pub(crate) fn recall(run: &Run, ids: &[i64]) -> Result<Vec<i64>> {
         })
     });
     let items: Vec<WorkItem> = items.collect();
-    let handed = items.iter().map(|item| item.id).collect();
+    let handed: Vec<i64> = items.iter().map(|item| item.id).collect();
+    if let Some(reach) = &run.reach {
+        reach.handed(handed.iter().copied());
+    }
     run.dispatcher.push(items);
     Ok(handed)
 }

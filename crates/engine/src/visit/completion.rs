@@ -7,7 +7,7 @@ use ingather_model::job::Keep;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
 use ingather_model::retry::{self, Attempts, Next};
-use ingather_model::run_counts::RunCounts;
+use ingather_model::run_counts::{Counter, RunCounts};
 use ingather_store::documents::links;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
@@ -16,8 +16,10 @@ use ingather_store::states::{self, EndedVisit};
 use ingather_store::{Durability, Sql, StoreError, deliveries, extracts};
 
 use super::outcome::{Outcome, PendingVisit};
+use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::history;
+use crate::run::reach::Reach;
 use crate::run::state::RunState;
 
 /// A visit that is complete, with the rows that follow from its outcome; worked out before the transaction.
@@ -89,7 +91,7 @@ impl Completion<'_> {
                         deliveries::keep_components(sql, item.id, kept)?;
                     }
                     if run.reach.is_some() {
-                        links::keep_memo(sql, item.id, completed.visit.artifacts.memo.as_deref())?;
+                        links::keep_memo(sql, item.id, &completed.visit.artifacts.memo)?;
                     }
                     match &completed.visit.artifacts.extract {
                         Some(extract) => extracts::put(sql, item.id, extract)?,
@@ -139,7 +141,7 @@ impl Completion<'_> {
         history::noted(run, self.noted().count());
         run.count(|counts| {
             for completed in &self.completed {
-                count(run, counts, completed);
+                count_once(run, counts, completed);
             }
         });
         for completed in &self.completed {
@@ -236,7 +238,34 @@ fn is_believed_early(made: u32) -> bool {
     failpoint(Failpoint::MissingAtOnce) || (failpoint(Failpoint::MissingAtTheSecondLook) && made > 1)
 }
 
-fn count(run: &RunState, counts: &mut RunCounts, completed: &CompletedVisit<'_>) {
+/// Counts a document once, also where the run has visited it before: as what the last visit found, or as new.
+fn count_once(run: &RunState, counts: &mut RunCounts, completed: &CompletedVisit<'_>) {
+    let item = &completed.visit.item;
+    let Some(reach) = &run.reach else {
+        count(run, counts, completed);
+        return;
+    };
+    let before = reach.counted(item.id);
+    let is_there = matches!(completed.outcome, Outcome::Updated | Outcome::Access | Outcome::Unchanged);
+    if before == Some(Counter::Added) && is_there {
+        visit_over(run, reach, item, before);
+        return;
+    }
+    if let Some(before) = before {
+        *counts.counter(before) -= 1;
+    }
+    let now = count(run, counts, completed);
+    visit_over(run, reach, item, now);
+}
+
+fn visit_over(run: &RunState, reach: &Reach, item: &WorkItem, counted: Option<Counter>) {
+    if reach.visit_over(item, counted, || run.dispatcher.first_bin_of(&item.name)) {
+        run.dispatcher.stir();
+    }
+}
+
+/// Counts a visit: as what, where it is over.
+fn count(run: &RunState, counts: &mut RunCounts, completed: &CompletedVisit<'_>) -> Option<Counter> {
     let id = completed.visit.item.id;
     let waited = run.was_waiting(&completed.visit.item, completed.again_at);
     if waited {
@@ -246,18 +275,26 @@ fn count(run: &RunState, counts: &mut RunCounts, completed: &CompletedVisit<'_>)
     let first = run.is_fresh(id, completed.again_at.is_some() && completed.visit.item.known.is_none());
     let is_over = !matches!(completed.outcome, Outcome::Failed(_) | Outcome::Again(_) | Outcome::Vanished);
     counts.partial += u64::from(completed.visit.artifacts.partial && is_over);
-    match &completed.outcome {
-        Outcome::Updated | Outcome::Access if first => counts.added += 1,
-        Outcome::Unchanged => counts.unchanged += 1,
-        Outcome::Access => counts.access += 1,
-        Outcome::Updated => counts.updated += 1,
-        Outcome::Added => counts.added += 1,
-        Outcome::Skipped(_) => counts.skipped += 1,
+    let counted = match &completed.outcome {
+        Outcome::Updated | Outcome::Access if first => Counter::Added,
+        Outcome::Unchanged => Counter::Unchanged,
+        Outcome::Access => Counter::Access,
+        Outcome::Updated => Counter::Updated,
+        Outcome::Added => Counter::Added,
+        Outcome::Skipped(_) => Counter::Skipped,
         Outcome::Failed(_) => {
-            counts.failed += 1;
             run.note_failed(id);
+            Counter::Failed
         }
-        Outcome::Again(_) => counts.waiting += 1,
-        Outcome::Vanished => run.note_vanished(id),
-    }
+        Outcome::Again(_) => {
+            counts.waiting += 1;
+            return None;
+        }
+        Outcome::Vanished => {
+            run.note_vanished(id);
+            return None;
+        }
+    };
+    *counts.counter(counted) += 1;
+    Some(counted)
 }

@@ -137,6 +137,10 @@ impl Repository for Contained {
 }
 
 impl Refers for Contained {
+    fn relations(&self) -> &'static [&'static str] {
+        self.0.refers().map(Refers::relations).unwrap_or_default()
+    }
+
     fn visit(
         &self,
         call: &CallContext,

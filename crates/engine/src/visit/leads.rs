@@ -2,9 +2,10 @@
 //! loses what can be reached by it alone.
 
 use ingather_contract::refers::{Asked, Leads, Refers, VisitAnswer};
+use ingather_contract::repository::Observed;
 use ingather_model::document::Links;
 use ingather_model::fault::{Fault, Reason};
-use ingather_model::ids::{AclId, DocumentId};
+use ingather_model::ids::{AclId, Digest, DocumentId};
 use ingather_model::lifecycle::outcome::{FailureCode, FailureKind};
 use ingather_model::limits;
 use ingather_model::merge::Known;
@@ -15,10 +16,10 @@ use ingather_store::queue::NotedFailure;
 use super::outcome::{Outcome, VisitArtifacts};
 use super::pipeline::Passed;
 use super::steady::{Done, SecondLook};
-use super::{Visitor, is_steady};
+use super::{Visitor, is_partial, is_steady};
 use crate::error::Result;
 use crate::run::Run;
-use crate::run::reach::{self, Found, Reach};
+use crate::run::reach::{self, Found, Reach, handed};
 
 /// Visits of one claim whose documents were read, and of which nothing is sent yet.
 pub(super) struct Pages<'r> {
@@ -27,6 +28,8 @@ pub(super) struct Pages<'r> {
     read: Vec<(Visitor<'r>, Page)>,
     found: Vec<Found>,
     bytes: u64,
+    /// How many relations the source has.
+    relations: usize,
 }
 
 /// What the visit of one document found.
@@ -37,21 +40,33 @@ enum Page {
     Fault(Fault),
 }
 
+/// A document that leads to no other one.
+fn nowhere() -> Option<Leads> {
+    Some(Leads::default())
+}
+
+/// What a connector does that it may not.
+fn broken(sentence: &str) -> (Page, Option<Leads>) {
+    (Page::Fault(Fault::broken("connector", sentence)), None)
+}
+
 /// Why a document is none that was never there.
 fn dead_link() -> Reason {
     Reason::new(FailureCode::Missing.as_str(), "its source says that it is not there; it is a dead link")
 }
 
 impl<'r> Pages<'r> {
-    pub(super) fn new(run: &'r Run, reach: &'r Reach) -> Pages<'r> {
-        Pages { run, reach, read: Vec::new(), found: Vec::new(), bytes: 0 }
+    pub(super) fn new(run: &'r Run, reach: &'r Reach, relations: usize) -> Pages<'r> {
+        Pages { run, reach, read: Vec::new(), found: Vec::new(), bytes: 0, relations }
     }
 
     /// Reads one document; it is sent with the others.
     pub(super) fn visit(&mut self, mut visitor: Visitor<'r>, refers: &dyn Refers) -> Result<()> {
         let mut passed = None;
-        let memo = visitor.memo()?;
-        let asked = Asked { key: &visitor.item.name, memo: memo.as_deref() };
+        let (handed_down, handed) = handed::to(self.run, visitor.item.id)?;
+        let memo = visitor.memo(handed)?;
+        visitor.memo.handed = handed;
+        let asked = Asked { key: &visitor.item.name, memo: memo.as_deref(), handed_down: &handed_down };
         let visited = visitor.read_page(refers, &asked, &mut passed);
         if visitor.interrupted.get() {
             visitor.put_back();
@@ -63,59 +78,95 @@ impl<'r> Pages<'r> {
             visitor.put_back();
             return Ok(());
         }
+        if let (Ok(VisitAnswer::Unchanged { acl }), Some(_)) = (&visited, &memo) {
+            let acl_id = visitor.acl_id_of(acl)?;
+            if visitor.needs_record(acl_id) {
+                self.reach.read_anyway(visitor.item.id);
+                visitor.put_back();
+                return Ok(());
+            }
+            visitor.memo.memo = memo;
+            let leads = failpoint(Failpoint::UnchangedLeadsNowhere).then(Leads::default);
+            self.note(visitor, Page::Unchanged { acl_id }, leads);
+            return Ok(());
+        }
         let (page, leads) = match visited {
-            Ok(VisitAnswer::Unchanged { acl }) if memo.is_some() => {
-                let acl_id = visitor.acl_id_of(&acl)?;
-                if visitor.needs_record(acl_id) {
-                    self.reach.read_anyway(visitor.item.id);
-                    visitor.put_back();
-                    return Ok(());
-                }
-                visitor.memo = memo;
-                let leads = if failpoint(Failpoint::UnchangedLeadsNowhere) { None } else { Some(None) };
-                (Page::Unchanged { acl_id }, leads)
+            Ok(VisitAnswer::Read(observed, leads)) if self.is_sound(&leads) => match passed {
+                Some(passed) => self.read(&mut visitor, &observed, (passed, leads))?,
+                None => broken("the connector gave no content"),
+            },
+            Ok(VisitAnswer::NoEntry(reason, leads)) if self.is_sound(&leads) => {
+                self.no_entry(&visitor, reason, leads)?
             }
-            Ok(VisitAnswer::NotYet) => {
-                let fault = Fault::broken("connector", "the connector puts it off again and again");
-                (Page::Fault(fault), Some(None))
+            Ok(VisitAnswer::Read(..) | VisitAnswer::NoEntry(..)) => {
+                broken("the connector says of a document more than it may")
             }
-            Ok(VisitAnswer::Unchanged { .. }) => {
-                let fault = Fault::broken("connector", "the connector compared it with nothing");
-                (Page::Fault(fault), Some(None))
-            }
-            Ok(VisitAnswer::Read(observed, mut leads)) => {
-                visitor.memo = leads.memo.take().filter(|memo| memo.len() <= limits::MEMO_BYTES_MAX);
-                visitor.steady = is_steady(&observed);
-                match passed {
-                    Some(passed) => {
-                        let acl_id = visitor.acl_id(&observed)?;
-                        let update =
-                            DocumentUpdate { raw: Some(passed.content), ..visitor.update(&observed, acl_id) };
-                        self.bytes += passed.bytes;
-                        (Page::Read { update, passed }, Some(Some(leads)))
-                    }
-                    None => {
-                        let fault = Fault::broken("connector", "the connector gave no content");
-                        (Page::Fault(fault), Some(None))
-                    }
-                }
-            }
-            Ok(VisitAnswer::NoEntry(reason, leads)) => (Page::NoEntry(reason), Some(Some(leads))),
+            Ok(VisitAnswer::NotYet) => broken("the connector puts it off again and again"),
+            Ok(VisitAnswer::Unchanged { .. }) => broken("the connector compared it with nothing"),
             // Nothing is lost by believing at once that what was never there is not there. The dead link stays known: where the page that
             // has it is as before, nobody reads it again.
             Err(fault) if (fault.is_missing() || fault == Fault::Gone) && visitor.is_dead() => {
-                (Page::NoEntry(dead_link()), None)
+                (Page::NoEntry(dead_link()), nowhere())
             }
-            // What is left out, and what is gone for good, leads nowhere.
-            Err(fault @ (Fault::Refused(_) | Fault::Gone)) => (Page::Fault(fault), None),
-            Err(fault) if failpoint(Failpoint::FailedLeadsNowhere) => (Page::Fault(fault), None),
-            Err(fault) => (Page::Fault(fault), Some(None)),
+            // What is left out by its name, and what is gone for good, leads nowhere.
+            Err(Fault::Refused(reason)) => (Page::NoEntry(reason), nowhere()),
+            Err(Fault::Gone) => (Page::Fault(Fault::Gone), nowhere()),
+            Err(fault) if failpoint(Failpoint::FailedLeadsNowhere) => (Page::Fault(fault), nowhere()),
+            Err(fault) => (Page::Fault(fault), None),
         };
+        self.note(visitor, page, leads);
+        Ok(())
+    }
+
+    /// The document was visited: it is sent once what it leads to is on disk.
+    fn note(&mut self, visitor: Visitor<'r>, page: Page, leads: Option<Leads>) {
         let (id, container) = (visitor.item.id, visitor.item.container);
-        let leads = leads.unwrap_or_else(|| Some(Leads::default()));
         self.found.push(Found { id, container, leads });
         self.read.push((visitor, page));
-        Ok(())
+    }
+
+    /// What was read of a document. Where not all of it could be read, not all that it leads to is known.
+    fn read(
+        &mut self,
+        visitor: &mut Visitor<'r>,
+        observed: &Observed,
+        (passed, mut leads): (Passed, Leads),
+    ) -> Result<(Page, Option<Leads>)> {
+        visitor.memo.memo = leads.memo.take().filter(|memo| memo.len() <= limits::MEMO_BYTES_MAX);
+        visitor.steady = is_steady(observed);
+        let acl_id = visitor.acl_id(observed)?;
+        let update = DocumentUpdate { raw: Some(passed.content), ..visitor.update(observed, acl_id) };
+        self.bytes += passed.bytes;
+        let is_unread = passed.unread().is_some() || passed.arrivals.iter().any(is_partial);
+        let is_declined = passed.declined().is_some() && leads.references.is_empty();
+        leads.incomplete |= is_unread || is_declined;
+        Ok((Page::Read { update, passed }, Some(leads)))
+    }
+
+    /// What its source wants no entry of, or not for now. What outputs hold stays then until it is so again an hour later; and for as long it
+    /// leads to what it led to before.
+    fn no_entry(
+        &self,
+        visitor: &Visitor<'r>,
+        reason: Reason,
+        mut leads: Leads,
+    ) -> Result<(Page, Option<Leads>)> {
+        if !leads.for_now || failpoint(Failpoint::ForNowIsForGood) {
+            return Ok((Page::NoEntry(reason), Some(leads)));
+        }
+        leads.incomplete = !visitor.is_so_for_long();
+        if visitor.is_held() {
+            return Ok((Page::Fault(Fault::missing_for_now(&reason)), Some(leads)));
+        }
+        Ok((Page::NoEntry(Reason::new(FailureCode::ForNow.as_str(), reason.message)), Some(leads)))
+    }
+
+    /// Whether a connector keeps to what it may say of those that a document leads to.
+    fn is_sound(&self, leads: &Leads) -> bool {
+        leads
+            .references
+            .iter()
+            .all(|reference| reference.relation < self.relations && handed::is_small(&reference.hands_down))
     }
 
     /// Whether what was read is so much that it is to be sent before more is read.
@@ -172,18 +223,33 @@ impl<'r> Visitor<'r> {
         visited
     }
 
+    /// Whether an output may hold something of it.
+    fn is_held(&self) -> bool {
+        self.deliveries.all().next().is_some()
+    }
+
+    /// Whether it has answered so for now for an hour.
+    fn is_so_for_long(&self) -> bool {
+        let is_old = |first_at: i64| self.run.call.now() - first_at >= limits::MISSING_BELIEVED_MS;
+        self.item.noted.failure.is_some_and(|failure| {
+            matches!(failure.code, Some(FailureCode::ForNow | FailureCode::Missing))
+                && is_old(failure.first_at)
+        })
+    }
+
     /// Whether it was not there when a visit of it came to its end last, or none ever did and no output was sent anything of it.
     fn is_dead(&self) -> bool {
         let is_dead_link = |failure: NotedFailure| {
             failure.kind == FailureKind::Skipped && failure.code == Some(FailureCode::Missing)
         };
-        let was_settled = self.item.known.as_ref().is_some_and(Known::is_settled);
-        (!was_settled && self.deliveries.all().next().is_none())
-            || self.item.noted.failure.is_some_and(is_dead_link)
+        // What was only set aside was never visited.
+        let was_visited = |known: &Known| known.is_settled() && known.settings != Digest::UNKNOWN;
+        let was_settled = self.item.known.as_ref().is_some_and(was_visited);
+        (!was_settled && !self.is_held()) || self.item.noted.failure.is_some_and(is_dead_link)
     }
 
     /// What the last visit left, where it is enough to hear that nothing has changed since.
-    fn memo(&self) -> Result<Option<Vec<u8>>> {
+    fn memo(&self, handed: Digest) -> Result<Option<Vec<u8>>> {
         let must_read = self.run.reach.as_ref().is_some_and(|reach| reach.must_read(self.item.id));
         let is_confirmed =
             self.holds_all() && self.is_shown_as_known() || failpoint(Failpoint::MemoOfUnconfirmed);
@@ -191,7 +257,9 @@ impl<'r> Visitor<'r> {
         if !is_enough {
             return Ok(None);
         }
-        Ok(self.run.reader.read(|sql| links::memo(sql, self.item.id))?)
+        let kept = self.run.reader.read(|sql| links::memo(sql, self.item.id))?;
+        // Handed something else, it may be another entry.
+        Ok(kept.memo.filter(|_| kept.handed == handed || failpoint(Failpoint::MemoOfOtherParents)))
     }
 
     /// Whether somebody else may see it now, and some output takes that only with what was read.
@@ -216,6 +284,11 @@ impl<'r> Visitor<'r> {
                 self.show_update_as_known(update, acl_id)
             }
             Page::Read { update, passed } => self.made(update, passed),
+            // It goes with all that is gone, at the end of the run, so that the delete guard counts it.
+            Page::NoEntry(reason) if self.is_held() && !failpoint(Failpoint::NoEntryUnguarded) => {
+                self.run.reach.iter().for_each(|reach| reach.leaves(self.item.id, reason.clone()));
+                self.fault(Fault::Gone, None)
+            }
             Page::NoEntry(reason) => self.declined(reason),
             Page::Fault(Fault::Unreadable(reason)) if !failpoint(Failpoint::ShutStaysVisible) => {
                 self.shut(reason)

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use ingather_model::fault::{Fault, Reason};
 use ingather_store::documents::DocumentUpdate;
+use ingather_store::documents::links::Memo;
 use ingather_store::extracts::Extract;
 use ingather_store::turns::lock;
 
@@ -55,8 +56,8 @@ pub(crate) struct VisitArtifacts {
     pub(crate) extract: Option<Box<Extract>>,
     /// Not all that is in the document could be read.
     pub(crate) partial: bool,
-    /// What its repository wants to know at its next visit.
-    pub(crate) memo: Option<Vec<u8>>,
+    /// What is kept with it for its next visit.
+    pub(crate) memo: Memo,
     /// Bytes that were read of it; 0 where what is kept was sent.
     pub(crate) bytes: u64,
 }

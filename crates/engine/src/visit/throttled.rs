@@ -1,6 +1,7 @@
 //! What the throttle of a connection does to visits: content is read as fast as it may be, and a visit that would have to wait for that is put
 //! back, as far as it has come.
 
+use ingather_store::documents::links::Memo;
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ impl<'r> Visitor<'r> {
             looked,
             is_ahead,
             interrupted: Cell::new(false),
-            memo: None,
+            memo: Memo::default(),
         }
     }
 

@@ -30,6 +30,7 @@ fn definition(world: &World) -> Definition {
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),
+        hops: Default::default(),
         schedule: None,
     }
 }

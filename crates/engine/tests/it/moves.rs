@@ -32,6 +32,7 @@ fn definition(name: &str) -> Definition {
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),
+        hops: Default::default(),
         schedule: None,
     }
 }

@@ -3,6 +3,7 @@
 pub mod condition;
 pub mod estimate;
 pub mod history;
+pub mod hops;
 pub mod notify;
 pub mod passes;
 mod run_kind;
@@ -18,6 +19,7 @@ use crate::ids::Digest;
 use crate::lifecycle::words;
 use condition::Condition;
 use history::History;
+use hops::Hops;
 use notify::Notify;
 pub use run_kind::RunKind;
 use schedule::Schedule;
@@ -64,6 +66,9 @@ pub struct Definition {
     /// When it runs by itself; none: only when somebody asks. No digest has it, for nothing that outputs hold depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
+    /// How far from its seeds it goes, where its source is found by following links.
+    #[serde(default, skip_serializing_if = "Hops::counts_nothing")]
+    pub hops: Hops,
     /// What is kept of what its runs did.
     #[serde(default, skip_serializing_if = "History::is_default")]
     pub history: History,

@@ -63,6 +63,10 @@ words! {
         Unsteady = "unsteady",
         /// The source says that it is not there, and is not believed yet.
         Missing = "missing",
+        /// It is no entry by an answer that its source calls temporary.
+        ForNow = "for_now",
+        /// It is further from the seeds than its job goes.
+        TooFar = "too_far",
     }
 }
 

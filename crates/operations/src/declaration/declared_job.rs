@@ -6,6 +6,7 @@ use ingather_contract::registry::Registry;
 use ingather_contract::secrets;
 use ingather_model::guard::Guard;
 use ingather_model::job::history::{History, HistoryOf};
+use ingather_model::job::hops::Hops;
 use ingather_model::job::notify::Notify;
 use ingather_model::job::{ADDRESSES, ContentBy, Definition, Keep, Priority, Route, Stage};
 use ingather_store::jobs::Job;
@@ -59,6 +60,10 @@ pub struct DeclaredJob {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10))]
     pub priority: Option<u8>,
+    /// How far from where it begins the job goes, by relation: `{"most": {"link": 3}}`; as far as links lead when left out.
+    #[serde(default, skip_serializing_if = "Hops::counts_nothing")]
+    #[schemars(schema_with = "schema::hops_or_none")]
+    pub hops: Hops,
     /// Which single documents its history has; `failures` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<HistoryWord>,
@@ -119,6 +124,7 @@ impl DeclaredJob {
             keep: (definition.keep == Keep::Extracted).then_some(KeepWord::Extracted),
             content_by: (definition.content_by == ContentBy::Times).then_some(ContentByWord::Times),
             priority: (definition.priority != Priority::default()).then(|| definition.priority.number()),
+            hops: definition.hops,
             history: (definition.history.of == HistoryOf::Documents).then_some(HistoryWord::Documents),
             history_days: definition.history.days,
             notify: definition.notify.iter().map(Notify::describe).collect(),
@@ -158,6 +164,7 @@ impl DeclaredJob {
             .priority
             .map_or(Ok(Priority::default()), Priority::try_from)
             .map_err(|why| wrong(Code::Definition, why))?;
+        definition.hops = self.hops.clone();
         definition.history = History {
             of: self.history.map_or(HistoryOf::Failures, HistoryOf::from),
             days: self.history_days.filter(|days| *days > 0),

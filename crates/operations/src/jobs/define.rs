@@ -1,6 +1,7 @@
 //! Jobs made and changed without a run: whoever wants one starts it, or its schedule does.
 
 use ingather_engine::Announced;
+use ingather_model::job::hops::Hops;
 use ingather_model::lifecycle::job::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,10 @@ pub struct DefineJob {
     #[serde(default)]
     #[schemars(range(min = 1, max = 10))]
     pub priority: Option<u8>,
+    /// How far from where it begins the job goes, by relation: `{"most": {"link": 3}}`; with nothing in `most`, as far as links lead.
+    #[serde(default)]
+    #[schemars(schema_with = "schema::hops_or_none")]
+    pub hops: Option<Hops>,
     /// Which single documents its history has.
     #[serde(default)]
     pub history: Option<HistoryWord>,
@@ -125,6 +130,7 @@ impl DefineJob {
             content_by: request.content_by,
             keep: request.keep,
             priority: request.priority,
+            hops: request.hops,
             history: request.history,
             history_days: request.history_days,
             notify: request.notify,
@@ -146,6 +152,7 @@ impl DefineJob {
             content_by: self.content_by,
             keep: self.keep,
             priority: self.priority,
+            hops: self.hops,
             history: self.history,
             history_days: self.history_days,
             notify: self.notify,

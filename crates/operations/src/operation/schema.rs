@@ -145,6 +145,17 @@ pub(crate) fn guard_or_none(_: &mut SchemaGenerator) -> Schema {
     }] })
 }
 
+/// Bounds of hops as a job takes them, or nothing.
+pub(crate) fn hops_or_none(_: &mut SchemaGenerator) -> Schema {
+    let most = json_schema!({ "type": "integer", "minimum": 0, "maximum": limits::HOPS_MAX });
+    json_schema!({ "anyOf": [{ "type": "null" }, {
+        "type": "object", "required": ["most"], "additionalProperties": false, "properties": {
+            "most": { "type": "object", "additionalProperties": most, "maxProperties": limits::RELATIONS_MAX },
+            "too_far": { "enum": ["remove", "keep", "no_delete", "never_delete"] },
+        },
+    }] })
+}
+
 #[cfg(test)]
 mod tests {
     use ingather_model::job::schedule::Schedule;

@@ -107,6 +107,8 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing',0)", true),
     ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing',0)", true),
     ("links_of_nothing", "INSERT INTO link VALUES (99,'')", true),
+    ("handed_down_of_nothing", "INSERT INTO handed_down VALUES (99,1,4,'{}')", true),
+    ("handed_down_of_nothing", "INSERT INTO handed_down VALUES (1,99,4,'{}')", true),
     ("extracts_of_nothing", "INSERT INTO extract (document, version, stages, head) VALUES (99,1,1,'')", true),
     ("extracts_of_nothing", "INSERT INTO extract_text VALUES (9,'')", true),
     ("nameless_components", "DELETE FROM component WHERE document = 2", false),

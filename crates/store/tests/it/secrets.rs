@@ -33,7 +33,9 @@ fn open(fresh: &Fresh, key: &Path) -> Store {
 
 fn add(store: &Store, role: Role, kind: &str, name: &str) -> Connection {
     let settings = json!({"host": "h", "password": "narwhal"});
-    store.write(Durability::Synced, |sql| connections::add(sql, role, kind, name, &settings, 1)).unwrap()
+    store
+        .write(Durability::Synced, |sql| connections::find_or_add(sql, role, kind, name, &settings, 1))
+        .unwrap()
 }
 
 fn output(store: &Store, name: &str) -> Value {
@@ -140,7 +142,9 @@ fn a_second_key_is_not_made_while_something_is_sealed_with_the_first() {
         let without = open(fresh, &elsewhere);
         let settings = json!({"password": "walrus"});
         let refused = without
-            .write(Durability::Synced, |sql| connections::add(sql, Role::Output, "mail", "d", &settings, 1))
+            .write(Durability::Synced, |sql| {
+                connections::find_or_add(sql, Role::Output, "mail", "d", &settings, 1)
+            })
             .unwrap_err()
             .to_string();
         assert!(refused.contains(&wanted) && refused.contains("elsewhere is not there"), "{refused}");

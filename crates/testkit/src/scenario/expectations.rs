@@ -5,7 +5,7 @@ use ingather_model::run_counts::RunCounts;
 use ingather_store::runs;
 
 use super::{Answer, Play};
-use crate::memory_output::{Calls, locked};
+use crate::memory_output::{Calls, Entry, locked};
 use crate::script_repository;
 
 fn list(items: impl IntoIterator<Item = String>) -> String {
@@ -153,6 +153,12 @@ impl Play {
                 Some(mark) => format!("{name} {} {mark}", entry.text),
                 None => format!("{name} {}", entry.text),
             })),
+            // What pages were handed when they were sent.
+            "handed" => {
+                let handed = |(name, entry): (String, Entry)| format!("{name} {}", entry.handed.join("+"));
+                let entries = self.world.entries(output).into_iter();
+                list(entries.filter(|(_, entry)| !entry.handed.is_empty()).map(handed))
+            }
             "calls" => {
                 let mut shelf = locked(&self.world.shelves[output]);
                 let Calls { put, access, delete } = std::mem::take(&mut shelf.calls);

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ingather_contract::call::Clock as _;
 use ingather_model::fault::Fault;
+use ingather_model::job::hops::Hops;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_store::jobs::Job;
@@ -49,6 +50,8 @@ pub(super) struct Sight {
     named: usize,
     /// Pages that a person has erased from the job.
     erased: Names,
+    /// How far it goes.
+    hops: Hops,
 }
 
 /// Where a page led when it was visited last.
@@ -126,19 +129,58 @@ impl Sight {
 
     /// Whether outputs may lose what they hold of a page, wherever it is reached from.
     fn lets_go(&self, name: &str) -> bool {
-        self.erased.contains(name)
-            || matches!(self.answer(name), Answer::NoEntry | Answer::Fault(Fault::Gone))
+        let answer = self.answer(name);
+        let is_none = matches!(answer, Answer::NoEntry | Answer::Fault(Fault::Gone | Fault::Refused(_)));
+        self.erased.contains(name) || is_none
+    }
+
+    /// The same, where that may have to be so for an hour.
+    fn may_let_go(&self, name: &str) -> bool {
+        self.lets_go(name) || self.answer(name) == Answer::ForNow
     }
 
     /// What can be reached of it now by whoever knows nothing else.
     pub(super) fn reachable(&self) -> Names {
         let links = |name: &str| match self.pages.get(name) {
-            Some(page) if matches!(page.answer, Answer::Text | Answer::NoEntry) => {
-                page.links.iter().cloned().collect()
+            Some(page) if matches!(page.answer, Answer::Text | Answer::NoEntry | Answer::ForNow) => {
+                page.all_links()
             }
             _ => Names::new(),
         };
+        if !self.hops.counts_nothing() {
+            return self.near();
+        }
         closure(self.seeds.iter().cloned().collect(), &|name| self.erased.contains(name), &links)
+    }
+
+    /// The same of a job that counts hops: what is near enough by each relation, found by trying all links until nothing comes nearer.
+    fn near(&self) -> Names {
+        let most = self.hops.among(&["link", "redirect"]).expect("a scenario counts what there is");
+        let seeds = self.seeds.iter().filter(|name| !self.erased.contains(*name));
+        let mut hops: BTreeMap<String, [u32; 2]> = seeds.map(|name| (name.clone(), [0; 2])).collect();
+        let is_near = |hops: &[u32; 2]| most.iter().all(|(relation, most)| hops[*relation] <= *most);
+        loop {
+            let before = hops.clone();
+            for (name, from) in before.iter().filter(|(_, hops)| is_near(hops)) {
+                let Some(page) = self.pages.get(name) else { continue };
+                if !matches!(page.answer, Answer::Text | Answer::NoEntry | Answer::ForNow) {
+                    continue;
+                }
+                let links = page.links.iter().map(|to| (0, to));
+                for (relation, to) in links.chain(page.redirects.iter().map(|to| (1, to))) {
+                    let is_counted = most.iter().any(|(counted, _)| *counted == relation);
+                    let mut way = *from;
+                    way[relation] += u32::from(is_counted);
+                    let known = hops.entry(to.clone()).or_insert([u32::MAX; 2]);
+                    *known = [known[0].min(way[0]), known[1].min(way[1])];
+                }
+            }
+            if hops == before {
+                break;
+            }
+        }
+        let near = hops.into_iter().filter(|(name, hops)| is_near(hops) && !self.erased.contains(name));
+        near.map(|(name, _)| name).collect()
     }
 }
 
@@ -173,14 +215,16 @@ impl Reader {
             let is_kept = led.was_there && !believed.contains(name);
             return (led.possible, if is_kept { led.certain } else { Names::new() });
         };
-        let links: Names = page.links.iter().cloned().collect();
+        let links = page.all_links();
         let (possible, certain) = match &page.answer {
             Answer::Text | Answer::NoEntry => (links.clone(), links),
             Answer::CutOff => {
-                let half: Names = page.links[..page.links.len() / 2].iter().cloned().collect();
+                let half = page.links[..page.links.len() / 2].iter();
+                let half: Names = half.chain(&page.redirects).cloned().collect();
                 (&led.possible | &half, &led.certain | &half)
             }
-            Answer::Fault(Fault::Gone) => Default::default(),
+            Answer::ForNow => (&led.possible | &links, links),
+            Answer::Fault(Fault::Gone | Fault::Refused(_)) => Default::default(),
             Answer::Fault(_) => (led.possible.clone(), led.certain.clone()),
         };
         match page.failing {
@@ -235,8 +279,10 @@ impl Reader {
             self.all_leads(name, &believed).0
         });
         let is_closed = |name: &str| sights.iter().any(|sight| sight.erased.contains(name));
-        let certain =
-            closure(both(sights.iter().map(named)), &is_closed, &|name| self.all_leads(name, &believed).1);
+        // Where hops are counted, only `quiet` says what is there.
+        let counts = sights.iter().any(|sight| !sight.hops.counts_nothing());
+        let from = if counts { Names::new() } else { both(sights.iter().map(named)) };
+        let certain = closure(from, &is_closed, &|name| self.all_leads(name, &believed).1);
         let hindered = self.hindered;
         Reached { sights: sights.clone(), possible, certain, believed, surely_gone, is_done, hindered }
     }
@@ -295,7 +341,7 @@ impl Reached {
     pub(super) fn stays(&self, name: &str) -> bool {
         self.certain.contains(name)
             && !self.believed.contains(name)
-            && !self.sights.iter().any(|sight| sight.lets_go(name))
+            && !self.sights.iter().any(|sight| sight.may_let_go(name))
     }
 
     /// Whether outputs may hold something of a page.
@@ -307,7 +353,7 @@ impl Reached {
 
     /// Whether the guard counts a page that outputs have lost.
     pub(super) fn is_lost(&self, name: &str) -> bool {
-        let is_gone = |sight: &Sight| sight.answer(name) == Answer::Fault(Fault::Gone);
+        let is_gone = |sight: &Sight| sight.may_let_go(name) && !sight.erased.contains(name);
         !self.possible.contains(name) || self.surely_gone.contains(name) || self.sights.iter().all(is_gone)
     }
 }
@@ -345,6 +391,7 @@ impl Play {
                 pages: site.pages.clone(),
                 seeds: site.seeds.clone(),
                 named: site.seeding_fails_after.unwrap_or(usize::MAX),
+                hops: job.definition.hops.clone(),
             }
         })
     }

@@ -5,9 +5,10 @@
 //! site seeds a+b                   where to begin; `seeds broken_off:1`: naming them breaks off after one, `seeds whole`
 //! site a v1 leads:b+c, b v1        pages with texts and links; one that was never put is missing
 //! site a leads:, b access:anna     a page changes; what is not said stays
-//! site a failing:3 | broken | missing | gone | shut | no_entry | cut_off | sound
-//!                                  so often it cannot be read, it is no page, 404, 410, 401, it leads on without an entry, half of its
-//!                                  links are found, it is there
+//! site a redirects:b hands:x+y     it leads to a page by the other relation, and hands something down to all that it leads to
+//! site a failing:3 | broken | missing | gone | shut | no_entry | for_now | left_out | cut_off | sound
+//!                                  so often it cannot be read, it is no page, 404, 410, 401, it leads on without an entry, the same for now,
+//!                                  a rule leaves it out, half of its links are found, it is there
 //! site all forgetful               no page says that it is as before; `all remembering`
 //! crash before read:a              the process dies when it asks for that page
 //! expect visited: a, b, b          pages that were asked for since this was asked last; `expect as_before: 1`: so many said so
@@ -68,6 +69,8 @@ fn change(site: &mut Site, name: &str, word: &str) -> Result<(), String> {
 fn change_page(page: &mut Page, word: &str) -> Result<(), String> {
     match word.split_once(':') {
         Some(("leads", to)) => page.links = names(to),
+        Some(("redirects", to)) => page.redirects = names(to),
+        Some(("hands", what)) => page.hands = names(what).into_iter().collect(),
         Some(("access", who)) => page.acl = Some(acl(who)),
         Some(("failing", times)) => page.failing = number(times)?,
         Some(_) => return Err(format!("a page has no `{word}`")),
@@ -79,6 +82,8 @@ fn change_page(page: &mut Page, word: &str) -> Result<(), String> {
                 "gone" => Answer::Fault(Fault::Gone),
                 "shut" => Answer::Fault(Fault::unreadable(SHUT)),
                 "no_entry" => Answer::NoEntry,
+                "for_now" => Answer::ForNow,
+                "left_out" => Answer::Fault(Fault::refused("rule", "a rule leaves it out")),
                 "cut_off" => Answer::CutOff,
                 "sound" => Answer::Text,
                 _ => return Err(format!("a page has no `{word}`")),

@@ -142,6 +142,7 @@ impl Play {
             priority: ingather_model::job::Priority::default(),
             history: ingather_model::job::history::History::default(),
             notify: Vec::new(),
+            hops: Default::default(),
             schedule: None,
         };
         for word in words {
@@ -159,6 +160,15 @@ impl Play {
                     let (percent, documents) = value.split_once('/').ok_or("guard=PERCENT/DOCUMENTS")?;
                     definition.delete_guard =
                         Guard::Limits { percent: number(percent)?, documents: number(documents)? };
+                }
+                // link:2,redirect:1, and `,keep` where what is too far by now stays.
+                "hops" => {
+                    let most = value.split(',').filter_map(|word| word.split_once(':'));
+                    let most: Result<BTreeMap<&str, u32>, String> =
+                        most.map(|(relation, most)| Ok((relation, number(most)?))).collect();
+                    let too_far = if value.ends_with(",keep") { "keep" } else { "remove" };
+                    let hops = serde_json::json!({"most": most?, "too_far": too_far});
+                    definition.hops = serde_json::from_value(hops).map_err(|error| error.to_string())?;
                 }
                 "keep" if value == "extracted" => definition.keep = Keep::Extracted,
                 "content_by" if value == "times" => definition.content_by = ContentBy::Times,

@@ -1,10 +1,10 @@
 //! A site in memory that a test scripts: pages that lead to others, and how each of them answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_contract::call::CallContext;
-use ingather_contract::refers::{Asked, Leads, ReadPage, Reference, Refers, VisitAnswer};
+use ingather_contract::refers::{Asked, HandedDown, Leads, ReadPage, Reference, Refers, VisitAnswer};
 use ingather_contract::repository::{
     ContainerReport, Group, Item, Listing, Named, Observed, Page as ListedPage, Presence, ReadContent,
     Repository, RepositoryCapabilities, RepositoryKind,
@@ -45,6 +45,8 @@ pub enum Answer {
     Text,
     /// With no entry, but with its links.
     NoEntry,
+    /// The same, for now: by a temporary redirect, say.
+    ForNow,
     /// With its text, and not all of its links.
     CutOff,
     /// With this fault.
@@ -65,12 +67,23 @@ pub struct Page {
     pub text: String,
     /// Names of the pages that it leads to.
     pub links: Vec<String>,
+    /// Names of the pages that it leads to by the other relation.
+    pub redirects: Vec<String>,
+    /// What it hands down to all of them.
+    pub hands: BTreeSet<String>,
     /// How it answers.
     pub answer: Answer,
     /// So often it cannot be read before it answers so.
     pub failing: u32,
     /// Who may see it; none: everybody.
     pub acl: Option<Acl>,
+}
+
+impl Page {
+    /// All pages that it leads to.
+    pub fn all_links(&self) -> BTreeSet<String> {
+        self.links.iter().chain(&self.redirects).cloned().collect()
+    }
 }
 
 /// Everything that a scripted site holds; it outlives every engine that reads it.
@@ -116,7 +129,7 @@ impl Site {
         for page in self.pages.values_mut() {
             page.failing = 0;
             let is_there = !(page.answer.is_missing() || page.answer == Answer::Fault(Fault::Gone));
-            if is_there && page.answer != Answer::NoEntry {
+            if is_there && !matches!(page.answer, Answer::NoEntry | Answer::ForNow) {
                 page.answer = Answer::Text;
             }
         }
@@ -135,6 +148,9 @@ pub fn shared(world: &str) -> Arc<Mutex<Site>> {
 pub fn locked(site: &Mutex<Site>) -> MutexGuard<'_, Site> {
     site.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// The bin of all folders.
+const ALL: &str = ".all";
 
 struct ScriptSite {
     site: Arc<Mutex<Site>>,
@@ -185,7 +201,9 @@ impl ScriptSite {
     }
 
     fn memo(page: &Page) -> Vec<u8> {
-        format!("{}\n{}\n{:?}", page.text, page.links.join("\n"), page.answer).into_bytes()
+        let (links, redirects) = (page.links.join("\n"), page.redirects.join("\n"));
+        let bytes = format!("{}\n{links}\n{redirects}\n{:?}\n{:?}", page.text, page.hands, page.answer);
+        bytes.into_bytes()
     }
 
     /// A page is asked for: the world may die meanwhile, and nobody holds the site then.
@@ -219,7 +237,14 @@ impl ScriptSite {
     }
 }
 
+/// The name under which pages hand something down, and the field that has it.
+pub const HANDED: &str = "handed";
+
 impl Refers for ScriptSite {
+    fn relations(&self) -> &'static [&'static str] {
+        &["link", "redirect"]
+    }
+
     fn visit(
         &self,
         call: &CallContext,
@@ -236,15 +261,32 @@ impl Refers for ScriptSite {
                 return Ok(VisitAnswer::Unchanged { acl });
             }
         }
-        let reference = |name: &String| Reference { key: name.clone(), parent_bytes: parent_bytes(name) };
+        let reference = |relation: usize, name: &String| Reference {
+            key: name.clone(),
+            parent_bytes: parent_bytes(name),
+            relation,
+            hands_down: match page.hands.is_empty() {
+                true => HandedDown::new(),
+                false => HandedDown::from([(HANDED.to_owned(), page.hands.clone())]),
+            },
+        };
         let incomplete = page.answer == Answer::CutOff;
         let kept = if incomplete { page.links.len() / 2 } else { page.links.len() };
-        let references = page.links.iter().take(kept).map(reference).collect();
-        let leads = Leads { references, incomplete, memo: Some(memo).filter(|_| !incomplete) };
+        let links = page.links.iter().take(kept).map(|name| reference(0, name));
+        let references = links.chain(page.redirects.iter().map(|name| reference(1, name))).collect();
+        let memo = Some(memo).filter(|_| !incomplete);
+        let leads = Leads { references, incomplete, memo, ..Leads::default() };
+        if page.answer == Answer::ForNow {
+            let leads = Leads { for_now: true, memo: None, ..leads };
+            return Ok(VisitAnswer::NoEntry(Reason::new("redirect", "it is elsewhere for now"), leads));
+        }
         if page.answer == Answer::NoEntry {
             return Ok(VisitAnswer::NoEntry(Reason::new("no_entry", "the site wants no entry of it"), leads));
         }
         let mut observed = self.observed(asked.key, &page);
+        if let Some(handed) = asked.handed_down.get(HANDED) {
+            observed.record.fields.insert(HANDED.to_owned(), handed.iter().cloned().collect());
+        }
         let _: Links = read(&mut observed.record, &acl, &mut page.text.as_bytes())?;
         Ok(VisitAnswer::Read(Box::new(observed), leads))
     }
@@ -275,7 +317,7 @@ impl Repository for ScriptSite {
     }
 
     fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
-        let asked = Asked { key, memo: None };
+        let asked = Asked::of(key);
         match self.visit(call, &asked, &mut |record, acl, content| {
             read(record, acl, content).map(|()| Links::default())
         })? {
@@ -297,13 +339,13 @@ impl Repository for ScriptSite {
         }
     }
 
-    /// Its first folder.
+    /// Its first folder, and what all of these have in common, whose name comes before theirs.
     fn bins(&self, key: &str) -> Vec<String> {
-        key.split_once('/').map(|(host, _)| vec![host.to_owned()]).unwrap_or_default()
+        key.split_once('/').map(|(host, _)| vec![host.to_owned(), ALL.to_owned()]).unwrap_or_default()
     }
 
-    fn pace(&self, _bin: &str) -> Option<Pace> {
-        locked(&self.site).pace
+    fn pace(&self, bin: &str) -> Option<Pace> {
+        locked(&self.site).pace.filter(|_| bin != ALL)
     }
 
     fn uri(&self, key: &str) -> String {

@@ -110,7 +110,7 @@ impl Visits<'_> {
     fn visit(&self, key: &str, memo: Option<&[u8]>) -> (Result<VisitAnswer, Fault>, Option<Vec<u8>>) {
         let mut bytes = None;
         let mut once = || {
-            self.refers.visit(self.call, &Asked { key, memo }, &mut |_, _, content| {
+            self.refers.visit(self.call, &Asked { memo, ..Asked::of(key) }, &mut |_, _, content| {
                 let mut whole = Vec::new();
                 content.read_to_end(&mut whole).map_err(|error| Fault::passing("io", error.to_string()))?;
                 bytes = Some(whole);
@@ -193,7 +193,7 @@ impl Visits<'_> {
     /// What a reader says of the content is what a visit says.
     fn errors(&self, sample: &ReferringSample<'_>, found: &mut Breaches) {
         let said = Fault::broken("suite", "the reader does not want it");
-        let asked = Asked { key: sample.present.0, memo: None };
+        let asked = Asked::of(sample.present.0);
         let answer = self.refers.visit(self.call, &asked, &mut |_, _, _| Err(said.clone()));
         let is_said = answer.as_ref().err() == Some(&said);
         found.unless(is_said, || format!("a reader says that it cannot read, and the visit {answer:?}"));

@@ -29,7 +29,7 @@ pub fn connect(world: &World, bins: usize, throttle: &Value) {
     world
         .store()
         .write(Durability::Synced, |sql| {
-            connections::add(sql, Role::Repository, REPOSITORY_OF_BINS.name, BINNED, &settings, now)
+            connections::find_or_add(sql, Role::Repository, REPOSITORY_OF_BINS.name, BINNED, &settings, now)
         })
         .expect("the store takes a connection");
 }

@@ -41,6 +41,7 @@ pub fn definition(world: &World, name: &str, root: &str, outputs: &[&str]) -> De
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),
+        hops: Default::default(),
         schedule: None,
     }
 }

@@ -27,16 +27,20 @@ pub fn world_of_a_site(kind: Kind) -> World {
 }
 
 /// Adds the connection to the scripted site, where it is not there yet.
+pub fn connect(world: &World) {
+    connect_as(world, WEB);
+}
+
+/// Adds a connection of this name to the scripted site, where it is not there yet.
 ///
 /// # Panics
 /// When the store takes no connection.
-pub fn connect(world: &World) {
+pub fn connect_as(world: &World, name: &str) {
     let (settings, now) = (json!({}), world.clock.now());
     world
         .store()
-        .write(Durability::Synced, |sql| match connections::find(sql, Role::Repository, WEB)? {
-            Some(_) => Ok(()),
-            None => connections::add(sql, Role::Repository, SITE.name, WEB, &settings, now).map(|_| ()),
+        .write(Durability::Synced, |sql| {
+            connections::find_or_add(sql, Role::Repository, SITE.name, name, &settings, now).map(|_| ())
         })
         .expect("the store takes a connection");
 }

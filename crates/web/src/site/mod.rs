@@ -147,7 +147,7 @@ impl Repository for Site {
     }
 
     fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
-        let asked = Asked { key, memo: None };
+        let asked = Asked::of(key);
         let mut once = || {
             self.visit(call, &asked, &mut |record, acl, content| {
                 read(record, acl, content).map(|()| Links::default())

@@ -51,7 +51,7 @@ fn site(server: &SiteServer, more: Value) -> Arc<dyn Repository> {
 fn visit_with(site: &dyn Repository, key: &str, links: &Links) -> Result<VisitAnswer, Fault> {
     let refers = site.refers().unwrap();
     let once = || {
-        refers.visit(&call(), &Asked { key, memo: None }, &mut |_, _, content| {
+        refers.visit(&call(), &Asked::of(key), &mut |_, _, content| {
             std::io::copy(content, &mut std::io::sink())
                 .map_err(|_| Fault::passing("io", "the content cannot be read to its end"))?;
             Ok(links.clone())
@@ -174,10 +174,8 @@ fn a_page_waits_its_turn_after_the_rules_of_its_host_were_asked_for() {
     server.put("/docs/", Answer::page("a"));
     let site = site(&server, json!({"delay_ms": 50}));
     let root = server.url("/docs/");
-    let visited = site
-        .refers()
-        .unwrap()
-        .visit(&call(), &Asked { key: &root, memo: None }, &mut |_, _, _| Ok(Links::default()));
+    let visited =
+        site.refers().unwrap().visit(&call(), &Asked::of(&root), &mut |_, _, _| Ok(Links::default()));
     assert!(matches!(visited, Ok(VisitAnswer::NotYet)), "{visited:?}");
     assert_eq!(server.paths(), ["/robots.txt"]);
     assert_eq!(why(&visit(site.as_ref(), &root)), "read");
@@ -330,7 +328,7 @@ fn the_charset_of_a_header_reaches_the_stages_and_is_part_of_what_a_page_is() {
         let (mut charset, key) = (None, server.url("/docs/"));
         let refers = site.refers().unwrap();
         let mut once = || {
-            refers.visit(&call(), &Asked { key: &key, memo: None }, &mut |record, _, _| {
+            refers.visit(&call(), &Asked::of(&key), &mut |record, _, _| {
                 charset = record.charset.clone();
                 Ok(Links::default())
             })

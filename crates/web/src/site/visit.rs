@@ -72,7 +72,11 @@ impl Refers for Site {
 
 /// A reference to an address in its one spelling.
 pub(super) fn reference(url: &Url) -> Reference {
-    Reference { key: url.as_str().to_owned(), parent_bytes: urls::parent_bytes(url.as_str()) }
+    Reference {
+        key: url.as_str().to_owned(),
+        parent_bytes: urls::parent_bytes(url.as_str()),
+        ..Reference::default()
+    }
 }
 
 impl Site {

@@ -39,6 +39,11 @@ impl Frontier {
         self.look(&bin);
     }
 
+    /// Whether a document waits here.
+    pub(super) fn has(&self, id: i64) -> bool {
+        self.bins.values().any(|waiting| waiting.ids.contains(id as u64))
+    }
+
     /// How many documents of one bin the dispatcher has at most.
     fn quota(&self) -> usize {
         (limits::READY_MAX / 2 / self.bins.len().max(1)).clamp(2, limits::CLAIM_MAX)
@@ -92,14 +97,18 @@ impl Reach {
     fn next(&self, most: usize) -> Vec<i64> {
         let mut state = self.lock();
         let ids = state.frontier.next(most);
-        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+        self.look(&state);
         ids
     }
 
-    fn taken(&self, ids: impl Iterator<Item = i64>) {
+    /// Nobody wants them any more.
+    fn given_up(&self, ids: impl Iterator<Item = i64>) {
         let mut state = self.lock();
-        ids.for_each(|id| state.frontier.taken(id));
-        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+        ids.for_each(|id| {
+            state.frontier.taken(id);
+            state.outstanding.remove(id as u64);
+        });
+        self.look(&state);
     }
 
     pub(crate) fn stirs(&self) -> bool {
@@ -114,7 +123,7 @@ pub(crate) fn feed(run: &Run, reach: &Reach, to_the_end: bool) -> Result<()> {
         let ids = reach.next(limits::CLAIM_MAX);
         if !ids.is_empty() {
             let handed: HashSet<i64> = recall(run, &ids)?.into_iter().collect();
-            reach.taken(ids.into_iter().filter(|id| !handed.contains(id)));
+            reach.given_up(ids.into_iter().filter(|id| !handed.contains(id)));
             continue;
         }
         if to_the_end {

@@ -1,39 +1,25 @@
 //! What visits and seeds lead to, written down: documents that are new, requests for visits, marks, and the links themselves.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::Ordering;
 
-use ingather_contract::refers::{Leads, Reference};
+use ingather_contract::refers::Reference;
+use ingather_model::fault::Reason;
 use ingather_model::ids::{ContainerId, Digest, DocumentId};
 use ingather_model::key::DocumentKey;
 use ingather_model::limits;
 use ingather_store::documents::{self, NewDocument, links};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::queue::{self, VisitReason, VisitRequest};
+use ingather_store::queue;
 use ingather_store::{Durability, Sql, StoreError, runs};
 use roaring::RoaringTreemap;
 
+use super::handed;
+use super::hops::{self, Measured, too_far};
+use super::named::{Again, Found, Named, name, request};
+use super::targets::Targets;
 use super::{Reach, Reached};
 use crate::error::Result;
 use crate::run::{Run, id_set};
-
-/// What one document leads to, as its visit found it.
-#[derive(Debug)]
-pub(crate) struct Found {
-    /// The document.
-    pub(crate) id: i64,
-    /// The container that it is in, and what it leads to with it.
-    pub(crate) container: Option<ContainerId>,
-    /// None: to what it led to before.
-    pub(crate) leads: Option<Leads>,
-}
-
-/// One document that is named by a seed or a link.
-struct Named<'f> {
-    key: DocumentKey,
-    reference: &'f Reference,
-    container: Option<ContainerId>,
-}
 
 /// What a transaction wrote, to be taken over once it is on disk.
 #[derive(Default)]
@@ -43,6 +29,12 @@ struct Written {
     ids: HashMap<DocumentKey, i64>,
     /// Reached for the first time, each with its name.
     reached: BTreeMap<i64, String>,
+    /// Reached before, and handed something else now.
+    again: Again,
+    /// Something led to another document before, and does.
+    leads_on: bool,
+    /// What was found of distances, where hops are counted.
+    measured: Measured,
     /// Documents that lead to something that is not known any more.
     stale: Vec<i64>,
 }
@@ -69,15 +61,6 @@ pub(crate) fn find(run: &Run, reach: &Reach, found: &[Found]) -> Result<Vec<i64>
     write(run, reach, &named, found)
 }
 
-/// A document that is named; none where a person has erased it, or its name is no name.
-fn name<'f>(run: &Run, reference: &'f Reference, container: Option<ContainerId>) -> Option<Named<'f>> {
-    let hasher = run.author.hasher;
-    let parent = reference.key.as_bytes().get(..reference.parent_bytes)?;
-    let key =
-        DocumentKey { parent_hash: hasher.hash(parent), key_hash: hasher.hash(reference.key.as_bytes()) };
-    (!run.erased.contains(&key.key_hash)).then_some(Named { key, reference, container })
-}
-
 fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Result<Vec<i64>> {
     let mut state = reach.lock();
     // One that writes nothing is refused before it begins.
@@ -89,8 +72,14 @@ fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Resu
         written = Written { fresh: state.fresh.clone(), ..Written::default() };
         let fresh = look_up(run, sql, &state, named, &mut written)?;
         documents::add(sql, run.job.id, run.number, &fresh)?;
-        let links = keep_links(run, sql, found, &mut written, &state)?;
-        links::put(sql, &links)?;
+        let led = keep_links(run, sql, found, &mut written, &state)?;
+        if state.hands_down || found.iter().any(Found::hands_down) {
+            let children = |found: &Found| handed::children(run, found, &|key| written.ids.get(key).copied());
+            written.again = handed::hand_down(run, sql, found, &children, &state)?;
+        }
+        let Written { ids, reached, measured, .. } = &mut written;
+        *measured = hops::measure(sql, &state, led, (ids, reached))?;
+        set_aside(run, sql, &fresh, &written, &state)?;
         let reached: Vec<i64> = written.reached.keys().copied().collect();
         request(run, sql, &reached)?;
         if reached.is_empty() || failpoint(Failpoint::ReachedWithoutMark) {
@@ -108,7 +97,9 @@ fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Resu
         }
         runs::reach::rewrite_marks(sql, run.job.id, run.number, &id_set::to_bytes(&(marks | &state.ids)))
     })?;
-    Ok(take_over(run, reach, &mut state, written))
+    let handed = found.iter().any(Found::hands_down);
+    let leads_on = !found.is_empty() && !written.ids.is_empty() || written.leads_on;
+    Ok(take_over(run, reach, &mut state, (written, handed, leads_on)))
 }
 
 /// Ids of what is named; those that are not in the inventory yet get one.
@@ -159,6 +150,27 @@ fn look_up(
     Ok(fresh)
 }
 
+/// What is new and too far is known as such at once. What came nearer is visited, and nothing is wrong with it any more.
+fn set_aside(
+    run: &Run,
+    sql: &mut Sql<'_>,
+    fresh: &[NewDocument],
+    written: &Written,
+    state: &Reached,
+) -> std::result::Result<(), StoreError> {
+    let Some(distances) = &state.distances else { return Ok(()) };
+    let is_far = |id: &i64| written.measured.beyond.contains(*id as u64);
+    let far: Vec<i64> = fresh.iter().map(|document| document.id.0).filter(is_far).collect();
+    if !far.is_empty() {
+        let why = too_far();
+        let whys: Vec<(i64, &Reason)> = far.into_iter().map(|id| (id, &why)).collect();
+        queue::set_aside(sql, run.job.id, run.call.now(), &whys)?;
+    }
+    let was_far = |id: &i64| distances.beyond.contains(*id as u64);
+    let nearer: Vec<i64> = written.reached.keys().copied().filter(was_far).collect();
+    if nearer.is_empty() { Ok(()) } else { queue::give_up(sql, &nearer) }
+}
+
 fn next_id(sql: &mut Sql<'_>, written: &mut Written) -> std::result::Result<i64, StoreError> {
     if written.fresh.is_empty() {
         let first = documents::take_ids(sql, "document", limits::ID_BLOCK)?;
@@ -167,14 +179,14 @@ fn next_id(sql: &mut Sql<'_>, written: &mut Written) -> std::result::Result<i64,
     Ok(written.fresh.next().unwrap_or_default())
 }
 
-/// Links of documents that lead elsewhere than before, as they are to be kept; what the others led to before is reached by that.
+/// Keeps links of documents that lead elsewhere than before; what the others led to before is reached by that. Where each leads now.
 fn keep_links(
     run: &Run,
     sql: &mut Sql<'_>,
     found: &[Found],
     written: &mut Written,
     state: &Reached,
-) -> std::result::Result<Vec<(i64, Vec<u8>)>, StoreError> {
+) -> std::result::Result<Vec<(i64, Targets)>, StoreError> {
     let ids: Vec<i64> = found.iter().map(|found| found.id).collect();
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -182,26 +194,34 @@ fn keep_links(
     let before: HashMap<i64, Vec<u8>> = links::get(sql, &ids)?.into_iter().collect();
     let mut changed = Vec::new();
     let mut led: Vec<(i64, RoaringTreemap)> = Vec::new();
+    let mut now = Vec::with_capacity(found.len());
     for Found { id, leads, container } in found {
-        let kept = before.get(id).map(|bytes| id_set::from_bytes(bytes)).transpose()?.unwrap_or_default();
+        let kept = before.get(id).map(|bytes| Targets::from_bytes(bytes)).transpose()?.unwrap_or_default();
         let Some(leads) = leads else {
-            led.push((*id, kept));
+            led.push((*id, kept.all()));
+            now.push((*id, kept));
             continue;
         };
-        let named = leads.references.iter().filter_map(|reference| name(run, reference, *container));
-        let mut targets: RoaringTreemap =
-            named.filter_map(|named| written.ids.get(&named.key)).map(|id| *id as u64).collect();
+        let mut targets = Targets::default();
+        for reference in &leads.references {
+            let named = name(run, reference, *container);
+            if let Some(target) = named.and_then(|named| written.ids.get(&named.key)) {
+                targets.insert(reference.relation, *target);
+            }
+        }
         if leads.incomplete && !failpoint(Failpoint::CutOffForgets) {
             // Nothing says that what it led to before is gone.
-            targets |= &kept;
-            led.push((*id, kept.clone()));
+            targets.add(&kept);
+            led.push((*id, kept.all()));
         }
         if targets != kept {
-            changed.push((*id, id_set::to_bytes(&targets)));
+            changed.push((*id, targets.to_bytes()));
         }
+        now.push((*id, targets));
     }
+    links::put(sql, &changed)?;
     written.reached_by(sql, &led, state)?;
-    Ok(changed)
+    Ok(now)
 }
 
 impl Written {
@@ -212,6 +232,7 @@ impl Written {
         led: &[(i64, RoaringTreemap)],
         state: &Reached,
     ) -> std::result::Result<(), StoreError> {
+        self.leads_on |= led.iter().any(|(_, targets)| !targets.is_empty());
         let all = led.iter().fold(RoaringTreemap::new(), |all, (_, targets)| all | targets) - &state.ids;
         let ids: Vec<i64> =
             all.iter().map(|id| id as i64).filter(|id| !self.reached.contains_key(id)).collect();
@@ -228,16 +249,13 @@ impl Written {
     }
 }
 
-/// Asks for visits of what was reached.
-fn request(run: &Run, sql: &mut Sql<'_>, reached: &[i64]) -> std::result::Result<(), StoreError> {
-    let now = run.call.now();
-    let of = |id: &i64| VisitRequest { document: *id, due: now, reason: VisitReason::Changed };
-    let requests: Vec<VisitRequest> = reached.iter().map(of).collect();
-    queue::enqueue(sql, run.job.id, run.number, &requests)
-}
-
 /// What is on disk now counts.
-fn take_over(run: &Run, reach: &Reach, state: &mut Reached, written: Written) -> Vec<i64> {
+fn take_over(
+    run: &Run,
+    reach: &Reach,
+    state: &mut Reached,
+    (written, handed, leads_on): (Written, bool, bool),
+) -> Vec<i64> {
     state.fresh = written.fresh;
     if !written.reached.is_empty() {
         state.pieces = if state.pieces < limits::REACH_PIECES_MAX { state.pieces + 1 } else { 1 };
@@ -245,15 +263,21 @@ fn take_over(run: &Run, reach: &Reach, state: &mut Reached, written: Written) ->
     for (key, id) in written.ids {
         state.remember(key, id);
     }
+    state.hands_down |= handed;
+    state.leads_on |= leads_on;
     let count = written.reached.len() as u64;
     for (id, name) in written.reached {
         state.ids.insert(id as u64);
-        state.frontier.add(run.dispatcher.first_bin_of(&name), id);
+        state.add(run.dispatcher.first_bin_of(&name), id);
     }
+    if let Some(distances) = &mut state.distances {
+        distances.take(written.measured);
+    }
+    state.take_again(run, written.again);
     // One that was read for that already is not read again.
     let stale = written.stale.into_iter().filter(|id| state.must_read.insert(*id as u64)).collect();
     run.progress.seen(count);
-    reach.stirs.store(state.frontier.stirs(), Ordering::Release);
+    reach.look(state);
     run.dispatcher.stir();
     stale
 }

@@ -7,18 +7,24 @@
 
 mod feed;
 mod found;
+pub(crate) mod handed;
+pub(crate) mod hops;
+mod named;
 mod resume;
+mod targets;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use ingather_model::fault::Reason;
 use ingather_model::ids::Digest;
 use ingather_model::job::RunKind;
 use ingather_model::key::DocumentKey;
-use ingather_model::lifecycle::outcome::RunOutcome;
+use ingather_model::lifecycle::outcome::{FailureCode, RunOutcome};
 use ingather_model::limits;
+use ingather_model::run_counts::Counter;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::turns::lock;
@@ -27,9 +33,13 @@ use roaring::RoaringTreemap;
 
 use self::feed::Frontier;
 pub(crate) use self::feed::feed;
-pub(crate) use self::found::{Found, find, seed};
-
+pub(crate) use self::found::{find, seed};
+use self::hops::Distances;
+use self::named::Again;
+pub(crate) use self::named::Found;
 use crate::dispatcher::WorkItem;
+use crate::process::throttles::Bin;
+use crate::run::Run;
 
 /// What a run that follows links has come to.
 pub(crate) struct Reach {
@@ -52,6 +62,20 @@ struct Reached {
     /// Those that were put off for what had to be fetched in their place.
     delayed: RoaringTreemap,
     frontier: Frontier,
+    /// Those whose visits are not over: they wait for a visitor, or are in hands.
+    outstanding: RoaringTreemap,
+    /// Those of them that are visited once more when they are over.
+    once_more: RoaringTreemap,
+    /// Those that were visited to the end, by what the last visit counts as.
+    over: BTreeMap<Counter, RoaringTreemap>,
+    /// Something may be handed down.
+    hands_down: bool,
+    /// Why documents that are gone, or no entries any more, are none of the job, where it is not said otherwise.
+    leaving: BTreeMap<i64, Reason>,
+    /// Some document leads to another one.
+    leads_on: bool,
+    /// How far documents are, where hops are counted.
+    distances: Option<Distances>,
     /// Ids of documents that were reached, by key: most links lead to what was reached before. Bounded; what is not here is looked up.
     keys: HashMap<DocumentKey, i64>,
     /// Ids for new documents.
@@ -63,8 +87,9 @@ struct Reached {
 }
 
 impl Reach {
-    pub(crate) fn new(basis: Digest) -> Reach {
-        Reach { state: Mutex::default(), stirs: AtomicBool::new(false), basis }
+    pub(crate) fn new(basis: Digest, distances: Option<Distances>) -> Reach {
+        let state = Mutex::new(Reached { distances, ..Reached::default() });
+        Reach { state, stirs: AtomicBool::new(false), basis }
     }
 
     /// Taken before the store, never inside a transaction.
@@ -75,6 +100,65 @@ impl Reach {
     /// What was reached.
     pub(crate) fn ids(&self) -> RoaringTreemap {
         self.lock().ids.clone()
+    }
+
+    /// Outputs are to lose what they hold of a document that is none of the job any more, for this reason.
+    pub(crate) fn leaves(&self, id: i64, why: Reason) {
+        self.lock().leaving.insert(id, why);
+    }
+
+    /// Why each of these documents is none of the job.
+    pub(crate) fn leaving(&self, ids: &[i64]) -> BTreeMap<i64, Reason> {
+        let state = self.lock();
+        ids.iter().map(|id| (*id, state.leaving.get(id).cloned().unwrap_or_else(gone))).collect()
+    }
+
+    /// Whether no document leads to any other one: as if a folder were empty.
+    pub(crate) fn leads_nowhere(&self) -> bool {
+        !self.lock().leads_on && !failpoint(Failpoint::EmptySeedsUnguarded)
+    }
+
+    /// What something leads to, and is too far from the seeds.
+    pub(crate) fn beyond(&self) -> RoaringTreemap {
+        let state = self.lock();
+        state.distances.as_ref().map(|distances| &distances.beyond - &state.ids).unwrap_or_default()
+    }
+
+    /// Whether something can be handed over to the dispatcher is looked at again.
+    fn look(&self, state: &Reached) {
+        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+    }
+
+    /// Documents are handed to visitors once more, such as for another attempt.
+    pub(crate) fn handed(&self, ids: impl Iterator<Item = i64>) {
+        self.lock().outstanding.extend(ids.map(|id| id as u64));
+    }
+
+    /// As what the last visit of a document counts that is over.
+    pub(crate) fn counted(&self, id: i64) -> Option<Counter> {
+        let state = self.lock();
+        state.over.iter().find(|(_, ids)| ids.contains(id as u64)).map(|(counted, _)| *counted)
+    }
+
+    /// A visit is over, and counts so; none: it is made again. Who is handed something else meanwhile is visited once more.
+    /// Whether it is.
+    pub(crate) fn visit_over(
+        &self,
+        item: &WorkItem,
+        counted: Option<Counter>,
+        bin: impl FnOnce() -> Bin,
+    ) -> bool {
+        let id = item.id as u64;
+        let mut state = self.lock();
+        state.outstanding.remove(id);
+        state.over.values_mut().for_each(|ids| _ = ids.remove(id));
+        counted.into_iter().for_each(|counted| _ = state.over.entry(counted).or_default().insert(id));
+        let is_again = state.once_more.remove(id);
+        if is_again {
+            state.add(bin(), item.id);
+            self.look(&state);
+        }
+        is_again
     }
 
     /// Whether all seeds have been named.
@@ -106,8 +190,14 @@ impl Reach {
     pub(crate) fn claimed(&self, items: &[WorkItem]) {
         let mut state = self.lock();
         items.iter().for_each(|item| state.frontier.taken(item.id));
-        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+        self.look(&state);
     }
+}
+
+/// Why a document is none whose source says that it is gone.
+fn gone() -> Reason {
+    let sentence = "its source says that it is not there any more; it is a dead link";
+    Reason::new(FailureCode::Missing.as_str(), sentence)
 }
 
 /// Takes over the marks of the run before, where the one that begins now may go on with it; before the new one is opened, which drops them.
@@ -125,10 +215,28 @@ pub(crate) fn take_over(
         return Ok(None);
     }
     runs::reach::take_over(sql, job.id, number - 1, number)?;
-    Ok(before.seeded_at)
+    // Hops are counted from the seeds, and are not kept.
+    Ok(before.seeded_at.filter(|_| job.definition.hops.counts_nothing()))
 }
 
 impl Reached {
+    /// A document is to be visited.
+    fn add(&mut self, bin: Bin, id: i64) {
+        self.outstanding.insert(id as u64);
+        self.frontier.add(bin, id);
+    }
+
+    /// Documents are visited once more: now, or when the visit is over that is under way.
+    fn take_again(&mut self, run: &Run, again: Again) {
+        for (id, name) in again {
+            if self.outstanding.contains(id as u64) {
+                let _ = self.frontier.has(id) || self.once_more.insert(id as u64);
+            } else {
+                self.add(run.dispatcher.first_bin_of(&name), id);
+            }
+        }
+    }
+
     /// Keeps the id of a key for the links that follow.
     fn remember(&mut self, key: DocumentKey, id: i64) {
         if self.keys.len() < limits::REACHED_KEYS_MAX {

@@ -1,8 +1,7 @@
 //! A run that goes on with one that did not come to its end: what was reached counts as reached, and what is queued of it is visited.
 
-use std::sync::atomic::Ordering;
-
 use ingather_model::limits;
+use ingather_store::documents::handed_down;
 use ingather_store::{documents, queue, runs};
 
 use super::Reach;
@@ -19,6 +18,8 @@ impl Reach {
         })?;
         let mut state = self.lock();
         state.seeded = seeded;
+        // Nobody knows what those that were visited led to.
+        state.leads_on = !marks.is_empty();
         for bytes in &marks {
             state.ids |= id_set::from_bytes(bytes)?;
         }
@@ -31,11 +32,17 @@ impl Reach {
             let outstanding: Vec<i64> = ids.into_iter().filter(|id| state.ids.contains(*id as u64)).collect();
             for (id, name) in run.reader.read(|sql| documents::names(sql, &outstanding))? {
                 state.adopted.insert(id as u64);
-                state.frontier.add(run.dispatcher.first_bin_of(&name), id);
+                state.add(run.dispatcher.first_bin_of(&name), id);
             }
         }
+        state.hands_down =
+            !run.reader.read(|sql| handed_down::parents(sql, run.job.id, i64::MIN, 1))?.is_empty();
+        let visited = &state.ids - &state.outstanding;
+        if let Some(distances) = &mut state.distances {
+            distances.expanded = visited;
+        }
         run.progress.seen(state.ids.len());
-        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+        self.look(&state);
         Ok(())
     }
 }

@@ -37,6 +37,7 @@ fn filled(kind: Kind) -> World {
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),
+        hops: Default::default(),
         schedule: None,
     });
     world

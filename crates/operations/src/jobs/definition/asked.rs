@@ -3,6 +3,7 @@
 use ingather_contract::registry::Registry;
 use ingather_model::guard::Guard;
 use ingather_model::job::history::History;
+use ingather_model::job::hops::Hops;
 use ingather_model::job::notify::Notify;
 use ingather_model::job::{ContentBy, Definition, Keep, Stage};
 use ingather_model::limits;
@@ -111,6 +112,7 @@ pub(crate) fn plain(name: String, root: &str) -> Definition {
         priority: ingather_model::job::Priority::default(),
         history: History::default(),
         notify: Vec::new(),
+        hops: Hops::default(),
         schedule: None,
     }
 }
@@ -139,6 +141,9 @@ fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncS
     }
     if let Some(number) = request.priority {
         definition.priority = number.try_into().map_err(|why| Problem::new(Code::Definition, why))?;
+    }
+    if let Some(hops) = &request.hops {
+        definition.hops = hops.clone();
     }
     if let Some(word) = request.history {
         definition.history.of = word.into();

@@ -3,6 +3,7 @@
 use ingather_contract::registry::Registry;
 use ingather_contract::secrets::Place;
 use ingather_model::guard::Guard;
+use ingather_model::job::hops::Hops;
 use ingather_model::job::notify::Notify;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{ContentBy, Definition, Keep};
@@ -51,16 +52,16 @@ pub(crate) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
         let word = |by: ContentBy| if by == ContentBy::Read { "read" } else { "times" };
         found.push(format!("content-by: {} → {}", word(old.content_by), word(new.content_by)));
     }
+    let word = |keep: Keep| KeepWord::from(keep).as_str();
     if old.keep != new.keep {
-        let word = |keep: Keep| KeepWord::from(keep).as_str();
         found.push(format!("keep: {} → {}", word(old.keep), word(new.keep)));
     }
     if old.delete_guard != new.delete_guard {
-        let word = |guard: Guard| match guard {
-            Guard::Off => "off".to_owned(),
-            Guard::Limits { percent, documents } => format!("{percent} % and {documents}"),
-        };
-        found.push(format!("delete-guard: {} → {}", word(old.delete_guard), word(new.delete_guard)));
+        found.push(format!("delete-guard: {} → {}", guard(old.delete_guard), guard(new.delete_guard)));
+    }
+    if old.hops != new.hops {
+        let word = |hops: &Hops| serde_json::to_string(hops).unwrap_or_default();
+        found.push(format!("hops: {} → {}", word(&old.hops), word(&new.hops)));
     }
     if old.priority != new.priority {
         found.push(format!("priority: {} → {}", old.priority.number(), new.priority.number()));
@@ -81,6 +82,13 @@ pub(crate) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
         found.push(format!("schedule: {} → {}", words(&old.schedule), words(&new.schedule)));
     }
     found
+}
+
+fn guard(guard: Guard) -> String {
+    match guard {
+        Guard::Off => "off".to_owned(),
+        Guard::Limits { percent, documents } => format!("{percent} % and {documents}"),
+    }
 }
 
 /// One setting of the source as it is typed, before and after.

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use ingather_contract::refers::Refers;
 use ingather_contract::registry::Registry;
 use ingather_engine::jobs::check_pipeline;
 use ingather_engine::{Mode, Options, Report, outputs};
@@ -216,6 +217,8 @@ impl Wanted {
                 ));
             }
         }
+        let relations = repository.refers().map(Refers::relations).unwrap_or_default();
+        self.definition.hops.among(relations).map_err(|why| Problem::new(Code::Definition, why))?;
         self.refuse_unknown_notifiers(context)?;
         self.definition.history.check().map_err(|why| Problem::new(Code::Definition, why))?;
         if self.stored.is_some() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ingather_engine::inspect::overlaps::{self, Overlap};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Mode, Options, Report};
+use ingather_model::job::hops::Hops;
 use ingather_model::job::{ContentBy, RunKind};
 use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::Scope;
@@ -106,6 +107,10 @@ pub struct SyncSource {
     #[serde(default)]
     #[schemars(range(min = 1, max = 10))]
     pub priority: Option<u8>,
+    /// How far from where it begins the job goes, by relation: `{"most": {"link": 3}}`; with nothing in `most`, as far as links lead.
+    #[serde(default)]
+    #[schemars(schema_with = "schema::hops_or_none")]
+    pub hops: Option<Hops>,
     /// Which single documents its history has.
     #[serde(default)]
     pub history: Option<HistoryWord>,

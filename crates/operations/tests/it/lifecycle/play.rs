@@ -65,7 +65,7 @@ impl Play {
         world
             .store()
             .write(Durability::Synced, |sql| {
-                connections::add(sql, Role::Repository, FILES.name, "files", &settings, now)
+                connections::find_or_add(sql, Role::Repository, FILES.name, "files", &settings, now)
             })
             .unwrap();
         Play {

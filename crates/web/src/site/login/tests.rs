@@ -130,7 +130,7 @@ impl Gate {
         let key = self.server.url(path);
         let mut text = String::new();
         let mut once = || {
-            site.refers().unwrap().visit(&call, &Asked { key: &key, memo: None }, &mut |_, _, content| {
+            site.refers().unwrap().visit(&call, &Asked::of(&key), &mut |_, _, content| {
                 content.read_to_string(&mut text).unwrap();
                 Ok(Links::default())
             })

@@ -1,0 +1,5 @@
+//! Sources that are found by following links.
+
+mod handed;
+mod random;
+mod reach;
