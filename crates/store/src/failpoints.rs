@@ -133,6 +133,11 @@ pub enum Failpoint {
     GoesOnUnderOthers,
     ShutStaysVisible,
     LinkedIslandsStay,
+    EventOfTwoOwners,
+    EventsOutliveTheirProcess,
+    PrerequisitesForgotten,
+    CompletionWakesNobody,
+    ParkedLeadsNowhere,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -273,6 +278,11 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::GoesOnUnderOthers, "a run goes on with one under other settings, or with one that a person has stopped"),
     (Failpoint::ShutStaysVisible, "what a source shuts is found by those who found it before"),
     (Failpoint::LinkedIslandsStay, "pages that nothing but each other leads to stay"),
+    (Failpoint::EventOfTwoOwners, "an event that is pending is begun once more"),
+    (Failpoint::EventsOutliveTheirProcess, "events of a process that is dead stay pending"),
+    (Failpoint::PrerequisitesForgotten, "a run that goes on with another one forgets what documents wait for"),
+    (Failpoint::CompletionWakesNobody, "what waits for an event is not visited when it is completed"),
+    (Failpoint::ParkedLeadsNowhere, "a page that waits for an event at the end of a run leads nowhere"),
 ];
 
 #[cfg(feature = "failpoints")]

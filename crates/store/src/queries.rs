@@ -339,6 +339,18 @@ queries! {
     shared LINK_PUT = "link/put";
     shared LINK_GET = "link/get";
     shared LINK_REMOVE = "link/remove";
+    shared EVENT_BEGIN = "event/begin";
+    shared EVENT_COMPLETE = "event/complete";
+    shared EVENT_FREE_ALL = "event/free_all";
+    shared EVENT_LEAVE = "event/leave";
+    shared EVENT_HOLDER = "event/holder";
+    shared EVENT_LIST = "event/list";
+    shared EVENT_AWAITED = "event/awaited";
+    shared PREREQUISITE_PUT = "prerequisite/put";
+    shared PREREQUISITE_REMOVE = "prerequisite/remove";
+    shared PREREQUISITE_DROP = "prerequisite/drop";
+    shared PREREQUISITE_OF_JOB = "prerequisite/of_job";
+    shared PREREQUISITE_PENDING = "prerequisite/pending";
     shared EXTRACT_PUT = "extract/put";
     shared EXTRACT_GET = "extract/get";
     shared EXTRACT_DIGESTS = "extract/digests";
@@ -350,6 +362,8 @@ queries! {
     shared EXTRACT_TEXT_DROP = "extract_text/drop";
     shared DOCTOR_LINKS_OF_NOTHING = "doctor/links_of_nothing";
     shared DOCTOR_DROP_LINKS = "doctor/drop_links";
+    shared DOCTOR_PREREQUISITES_OF_NOTHING = "doctor/prerequisites_of_nothing";
+    shared DOCTOR_DROP_PREREQUISITES = "doctor/drop_prerequisites";
     shared DOCTOR_EXTRACTS_OF_NOTHING = "doctor/extracts_of_nothing";
     shared DOCTOR_DROP_EXTRACTS = "doctor/drop_extracts";
     shared DOCTOR_DROP_EXTRACT_TEXTS = "doctor/drop_extract_texts";

@@ -107,6 +107,7 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing',0)", true),
     ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing',0)", true),
     ("links_of_nothing", "INSERT INTO link VALUES (99,'')", true),
+    ("prerequisites_of_nothing", "INSERT INTO prerequisite VALUES (99,'global:e',4,0)", true),
     ("extracts_of_nothing", "INSERT INTO extract (document, version, stages, head) VALUES (99,1,1,'')", true),
     ("extracts_of_nothing", "INSERT INTO extract_text VALUES (9,'')", true),
     ("nameless_components", "DELETE FROM component WHERE document = 2", false),
