@@ -11,6 +11,7 @@ use ingather_model::document::{Links, Record};
 use ingather_model::fault::{Fault, Reason};
 
 use crate::call::CallContext;
+use crate::events::{EventName, EventNames, Events};
 use crate::observed::Observed;
 
 /// What a repository does besides whose documents lead to others. Calls may come from many threads at once.
@@ -35,12 +36,16 @@ pub trait Refers: Send + Sync {
 pub type ReadPage<'a> = dyn FnMut(&mut Record, &Acl, &mut dyn Read) -> Result<Links, Fault> + 'a;
 
 /// What a visit is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// The document.
     pub key: &'a str,
     /// What its last visit left in [`Leads::memo`]. None where that would be no use: [`VisitAnswer::Unchanged`] is no answer then.
     pub memo: Option<&'a [u8]>,
+    /// Begins and completes events.
+    pub events: &'a dyn Events,
+    /// Names them.
+    pub names: EventNames<'a>,
 }
 
 /// What a visit found.
@@ -53,8 +58,14 @@ pub enum VisitAnswer {
     },
     /// It was read.
     Read(Box<Observed>, Leads),
-    /// Something else of its first bin had to be fetched in its place, such as the rules of its host: it is asked for again in its turn, once.
-    NotYet,
+    /// It cannot be visited yet: something else of its first bin was fetched in its place, such as the rules of its host, or it has to wait for
+    /// events. Nothing of this visit counts, no attempt either. It is asked for again in its turn, as soon as none of these events is pending, nor one of its
+    /// own prerequisites; there is no delay, as a fault has one. Where nothing of that was pending, a document is asked for again at most
+    /// [`limits::AGAIN_MAX`](ingather_model::limits::AGAIN_MAX) times in a run, and then fails.
+    Again {
+        /// The events, at most [`limits::PREREQUISITES_MAX`](ingather_model::limits::PREREQUISITES_MAX); the visit fails where there are more.
+        after: Vec<EventName>,
+    },
     /// It is there and is no entry, such as an address that leads to another one: outputs lose what they hold of it.
     NoEntry(Reason, Leads),
 }
@@ -72,10 +83,14 @@ pub struct Leads {
 }
 
 /// One document that another one leads to. It is in the container of that one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reference {
     /// Its key.
     pub key: String,
     /// How many bytes of it are its parent part, as in [`Group::parent`](crate::repository::Group::parent).
     pub parent_bytes: usize,
+    /// Its prerequisites: it is not visited while one of these events is pending. At most
+    /// [`limits::PREREQUISITES_MAX`](ingather_model::limits::PREREQUISITES_MAX); the visit that names more fails. Those of all references of a run count
+    /// together, in place of those of earlier runs; where no page that was read names the document, the earlier ones do.
+    pub after: Vec<EventName>,
 }

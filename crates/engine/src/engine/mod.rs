@@ -278,6 +278,7 @@ impl Engine {
             rereads: options.rereads,
             is_full: options.kind == RunKind::Full,
             reach,
+            events: self.process.events.clone(),
             is_pass: options.is_pass,
             dispatcher,
             progress,

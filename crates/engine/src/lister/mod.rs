@@ -209,7 +209,7 @@ impl<'r> Lister<'r> {
             };
             seeds.extend(group.items.iter().map(|item| {
                 let key = format!("{}{}", group.parent, item.name);
-                let reference = Reference { key, parent_bytes: group.parent.len() };
+                let reference = Reference { key, parent_bytes: group.parent.len(), after: Vec::new() };
                 (reference, container)
             }));
         }

@@ -23,6 +23,7 @@ use crate::containers::pool::SharedContainers;
 use crate::containers::{Containers, ListedContainers};
 use crate::delivery::author::Author;
 use crate::dispatcher::{Dispatcher, WorkItem};
+use crate::process::events::EventWaits;
 use crate::progress::Progress;
 use crate::run::drain::PAUSED;
 use crate::run::reach::Reach;
@@ -54,6 +55,8 @@ pub(crate) struct RunState {
     pub(crate) is_full: bool,
     /// What it has reached, where its source is found by following links.
     pub(crate) reach: Option<Reach>,
+    /// Who else waits for events.
+    pub(crate) events: Arc<EventWaits>,
     /// One pass of a continuous job.
     pub(crate) is_pass: bool,
     pub(crate) dispatcher: Dispatcher,
@@ -173,9 +176,9 @@ impl RunState {
         .is_some()
     }
 
-    /// Nobody wants a document any more that is tried again.
-    pub(crate) fn gives_up(&self, id: i64) {
-        lock(&self.waiting).remove(&id);
+    /// Nobody wants a document any more that is tried again; whether it was.
+    pub(crate) fn gives_up(&self, id: i64) -> bool {
+        lock(&self.waiting).remove(&id).is_some()
     }
 
     /// Whether a document was new to this run when it had to wait; `waits_now`: it is one of those.

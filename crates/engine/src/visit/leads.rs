@@ -1,6 +1,7 @@
 //! The visit of a document that leads to others: what it leads to is on disk before anything of it is sent, so that no crash between the two
 //! loses what can be reached by it alone.
 
+use ingather_contract::events::EventNames;
 use ingather_contract::refers::{Asked, Leads, Refers, VisitAnswer};
 use ingather_model::document::Links;
 use ingather_model::fault::{Fault, Reason};
@@ -12,13 +13,14 @@ use ingather_store::documents::{DocumentUpdate, links};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::NotedFailure;
 
+use super::events::{VisitEvents, bounded};
 use super::outcome::{Outcome, VisitArtifacts};
 use super::pipeline::Passed;
 use super::steady::{Done, SecondLook};
 use super::{Visitor, is_steady};
 use crate::error::Result;
 use crate::run::Run;
-use crate::run::reach::{self, Found, Reach};
+use crate::run::reach::{self, Found, Reach, parked};
 
 /// Visits of one claim whose documents were read, and of which nothing is sent yet.
 pub(super) struct Pages<'r> {
@@ -51,17 +53,27 @@ impl<'r> Pages<'r> {
     pub(super) fn visit(&mut self, mut visitor: Visitor<'r>, refers: &dyn Refers) -> Result<()> {
         let mut passed = None;
         let memo = visitor.memo()?;
-        let asked = Asked { key: &visitor.item.name, memo: memo.as_deref() };
-        let visited = visitor.read_page(refers, &asked, &mut passed);
+        let asked = Asked {
+            key: &visitor.item.name,
+            memo: memo.as_deref(),
+            events: &VisitEvents::new(self.run, visitor.item.id),
+            names: EventNames { connection: &self.run.definition.repository, job: &self.run.job.name },
+        };
+        let visited = visitor.read_page(refers, &asked, &mut passed).and_then(bounded);
         if visitor.interrupted.get() {
             visitor.put_back();
             return Ok(());
         }
         // Its place is free before outputs are asked for anything.
         visitor.item.admission = None;
-        if matches!(visited, Ok(VisitAnswer::NotYet)) && self.reach.is_first_delay(visitor.item.id) {
-            visitor.put_back();
-            return Ok(());
+        if let Ok(VisitAnswer::Again { after }) = &visited {
+            if parked::put_off(self.run, self.reach, visitor.item.id, after)? {
+                return Ok(());
+            }
+            if self.reach.may_come_again(visitor.item.id) {
+                visitor.put_back();
+                return Ok(());
+            }
         }
         let (page, leads) = match visited {
             Ok(VisitAnswer::Unchanged { acl }) if memo.is_some() => {
@@ -75,7 +87,7 @@ impl<'r> Pages<'r> {
                 let leads = if failpoint(Failpoint::UnchangedLeadsNowhere) { None } else { Some(None) };
                 (Page::Unchanged { acl_id }, leads)
             }
-            Ok(VisitAnswer::NotYet) => {
+            Ok(VisitAnswer::Again { .. }) => {
                 let fault = Fault::broken("connector", "the connector puts it off again and again");
                 (Page::Fault(fault), Some(None))
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_contract::call::CallContext;
+use ingather_contract::events::{Alone, EventName, EventNames};
 use ingather_contract::refers::{Asked, Leads, ReadPage, Reference, Refers, VisitAnswer};
 use ingather_contract::repository::{
     ContainerReport, Group, Item, Listing, Named, Observed, Page as ListedPage, Presence, ReadContent,
@@ -71,6 +72,23 @@ pub struct Page {
     pub failing: u32,
     /// Who may see it; none: everybody.
     pub acl: Option<Acl>,
+    /// Events: whoever leads to it has them completed before; see [`event`].
+    pub after: Vec<String>,
+    /// Its visit begins this event, or comes again after it.
+    pub begins: Option<String>,
+    /// Its visit completes this event.
+    pub completes: Option<String>,
+    /// Its next visit comes again after this event; empty: at once.
+    pub again: Option<String>,
+}
+
+/// An event of a script: `e` of all jobs, `connection/e` of one connection, `job/e` of one job.
+pub fn event(names: &EventNames<'_>, text: &str) -> EventName {
+    match text.split_once('/') {
+        Some(("connection", name)) => names.connection(name),
+        Some(("job", name)) => names.job(name),
+        _ => names.global(text),
+    }
 }
 
 /// Everything that a scripted site holds; it outlives every engine that reads it.
@@ -114,7 +132,7 @@ impl Site {
     pub fn heal(&mut self) {
         (self.seeding_fails_after, self.forgetful) = (None, false);
         for page in self.pages.values_mut() {
-            page.failing = 0;
+            (page.failing, page.begins, page.completes, page.again) = (0, None, None, None);
             let is_there = !(page.answer.is_missing() || page.answer == Answer::Fault(Fault::Gone));
             if is_there && page.answer != Answer::NoEntry {
                 page.answer = Answer::Text;
@@ -184,8 +202,40 @@ impl ScriptSite {
         }
     }
 
-    fn memo(page: &Page) -> Vec<u8> {
-        format!("{}\n{}\n{:?}", page.text, page.links.join("\n"), page.answer).into_bytes()
+    fn memo(page: &Page, references: &[Reference]) -> Vec<u8> {
+        let named = |of: &Reference| match of.after.as_slice() {
+            [] => of.key.clone(),
+            after => format!("{} after {after:?}", of.key),
+        };
+        let links: Vec<String> = references.iter().map(named).collect();
+        format!("{}\n{}\n{:?}", page.text, links.join("\n"), page.answer).into_bytes()
+    }
+
+    /// What its events say to the visit of a page: none where it goes on.
+    fn events(&self, asked: &Asked<'_>, page: &Page) -> Result<Option<VisitAnswer>, Fault> {
+        let named = |text: &String| event(&asked.names, text);
+        if let Some(begins) = page.begins.as_ref().map(named)
+            && !asked.events.begin(&begins)?
+        {
+            return Ok(Some(VisitAnswer::Again { after: vec![begins] }));
+        }
+        if let Some(again) = &page.again {
+            locked(&self.site).page(asked.key).again = None;
+            let after = Some(again).filter(|event| !event.is_empty()).map(named);
+            return Ok(Some(VisitAnswer::Again { after: after.into_iter().collect() }));
+        }
+        page.completes.as_ref().map(named).map_or(Ok(()), |event| asked.events.complete(&event))?;
+        Ok(None)
+    }
+
+    /// One that leads to a page of this name.
+    fn reference(&self, names: &EventNames<'_>, name: &str) -> Reference {
+        let after = locked(&self.site).pages.get(name).map(|page| page.after.clone()).unwrap_or_default();
+        Reference {
+            key: name.to_owned(),
+            parent_bytes: parent_bytes(name),
+            after: after.iter().map(|text| event(names, text)).collect(),
+        }
     }
 
     /// A page is asked for: the world may die meanwhile, and nobody holds the site then.
@@ -227,7 +277,15 @@ impl Refers for ScriptSite {
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
         let page = self.ask(asked.key, call.now())?;
-        let memo = ScriptSite::memo(&page);
+        if let Some(answer) = self.events(asked, &page)? {
+            return Ok(answer);
+        }
+        let incomplete = page.answer == Answer::CutOff;
+        let kept = if incomplete { page.links.len() / 2 } else { page.links.len() };
+        let references = page.links.iter().map(|name| self.reference(&asked.names, name));
+        let mut references: Vec<Reference> = references.collect();
+        let memo = ScriptSite::memo(&page, &references);
+        references.truncate(kept);
         let acl = page.acl.clone().unwrap_or_else(Acl::open);
         {
             let mut site = locked(&self.site);
@@ -236,10 +294,6 @@ impl Refers for ScriptSite {
                 return Ok(VisitAnswer::Unchanged { acl });
             }
         }
-        let reference = |name: &String| Reference { key: name.clone(), parent_bytes: parent_bytes(name) };
-        let incomplete = page.answer == Answer::CutOff;
-        let kept = if incomplete { page.links.len() / 2 } else { page.links.len() };
-        let references = page.links.iter().take(kept).map(reference).collect();
         let leads = Leads { references, incomplete, memo: Some(memo).filter(|_| !incomplete) };
         if page.answer == Answer::NoEntry {
             return Ok(VisitAnswer::NoEntry(Reason::new("no_entry", "the site wants no entry of it"), leads));
@@ -275,14 +329,15 @@ impl Repository for ScriptSite {
     }
 
     fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
-        let asked = Asked { key, memo: None };
+        let names = EventNames { connection: "", job: "" };
+        let asked = Asked { key, memo: None, events: &Alone, names };
         match self.visit(call, &asked, &mut |record, acl, content| {
             read(record, acl, content).map(|()| Links::default())
         })? {
             VisitAnswer::Read(observed, _) => Ok(*observed),
             VisitAnswer::NoEntry(reason, _) => Err(Fault::Refused(reason)),
-            VisitAnswer::Unchanged { .. } | VisitAnswer::NotYet => {
-                Err(Fault::broken("connector", "nothing was compared"))
+            VisitAnswer::Unchanged { .. } | VisitAnswer::Again { .. } => {
+                Err(Fault::broken("connector", "it cannot be read now"))
             }
         }
     }

@@ -13,6 +13,7 @@ mod visit;
 use std::sync::{Arc, OnceLock};
 
 use ingather_contract::call::CallContext;
+use ingather_contract::events::{Alone, EventNames};
 use ingather_contract::refers::{Asked, Refers, VisitAnswer};
 use ingather_contract::repository::{
     ContainerReport, Listing, Named, Observed, Presence, ReadContent, Repository, RepositoryCapabilities,
@@ -147,20 +148,22 @@ impl Repository for Site {
     }
 
     fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
-        let asked = Asked { key, memo: None };
+        let names = EventNames { connection: "", job: "" };
+        let asked = Asked { key, memo: None, events: &Alone, names };
         let mut once = || {
             self.visit(call, &asked, &mut |record, acl, content| {
                 read(record, acl, content).map(|()| Links::default())
             })
         };
         let answer = match once()? {
-            VisitAnswer::NotYet => once()?,
+            // The rules of its host have been read.
+            VisitAnswer::Again { .. } => once()?,
             answer => answer,
         };
         match answer {
             VisitAnswer::Read(observed, _) => Ok(*observed),
             VisitAnswer::NoEntry(reason, _) => Err(Fault::Refused(reason)),
-            VisitAnswer::Unchanged { .. } | VisitAnswer::NotYet => {
+            VisitAnswer::Unchanged { .. } | VisitAnswer::Again { .. } => {
                 Err(Fault::broken("connector", "nothing was asked for that could be unchanged"))
             }
         }

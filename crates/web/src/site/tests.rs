@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ingather_contract::call::{CallContext, Cancel, Clock};
+use ingather_contract::events::{Alone, EventNames};
 use ingather_contract::refers::{Asked, VisitAnswer};
 use ingather_contract::repository::{HostContext, Repository};
 use ingather_model::access::Acl;
@@ -47,18 +48,23 @@ fn site(server: &SiteServer, more: Value) -> Arc<dyn Repository> {
     opened(&settings(&server.url("/docs/"), more)).unwrap()
 }
 
+/// One page, by a visit that is part of no run.
+fn asked(key: &str) -> Asked<'_> {
+    Asked { key, memo: None, events: &Alone, names: EventNames { connection: "", job: "" } }
+}
+
 /// Visits a page; `links` are what the stages find in it.
 fn visit_with(site: &dyn Repository, key: &str, links: &Links) -> Result<VisitAnswer, Fault> {
     let refers = site.refers().unwrap();
     let once = || {
-        refers.visit(&call(), &Asked { key, memo: None }, &mut |_, _, content| {
+        refers.visit(&call(), &asked(key), &mut |_, _, content| {
             std::io::copy(content, &mut std::io::sink())
                 .map_err(|_| Fault::passing("io", "the content cannot be read to its end"))?;
             Ok(links.clone())
         })
     };
     match once() {
-        Ok(VisitAnswer::NotYet) => once(),
+        Ok(VisitAnswer::Again { .. }) => once(),
         answer => answer,
     }
 }
@@ -174,11 +180,8 @@ fn a_page_waits_its_turn_after_the_rules_of_its_host_were_asked_for() {
     server.put("/docs/", Answer::page("a"));
     let site = site(&server, json!({"delay_ms": 50}));
     let root = server.url("/docs/");
-    let visited = site
-        .refers()
-        .unwrap()
-        .visit(&call(), &Asked { key: &root, memo: None }, &mut |_, _, _| Ok(Links::default()));
-    assert!(matches!(visited, Ok(VisitAnswer::NotYet)), "{visited:?}");
+    let visited = site.refers().unwrap().visit(&call(), &asked(&root), &mut |_, _, _| Ok(Links::default()));
+    assert!(matches!(&visited, Ok(VisitAnswer::Again { after }) if after.is_empty()), "{visited:?}");
     assert_eq!(server.paths(), ["/robots.txt"]);
     assert_eq!(why(&visit(site.as_ref(), &root)), "read");
 }
@@ -330,13 +333,13 @@ fn the_charset_of_a_header_reaches_the_stages_and_is_part_of_what_a_page_is() {
         let (mut charset, key) = (None, server.url("/docs/"));
         let refers = site.refers().unwrap();
         let mut once = || {
-            refers.visit(&call(), &Asked { key: &key, memo: None }, &mut |record, _, _| {
+            refers.visit(&call(), &asked(&key), &mut |record, _, _| {
                 charset = record.charset.clone();
                 Ok(Links::default())
             })
         };
         match once() {
-            Ok(VisitAnswer::NotYet) => once().unwrap(),
+            Ok(VisitAnswer::Again { .. }) => once().unwrap(),
             answer => answer.unwrap(),
         };
         charset

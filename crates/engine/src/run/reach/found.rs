@@ -13,7 +13,7 @@ use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, StoreError, runs};
 use roaring::RoaringTreemap;
 
-use super::{Reach, Reached};
+use super::{Reach, Reached, parked};
 use crate::error::Result;
 use crate::run::{Run, id_set};
 
@@ -45,6 +45,8 @@ struct Written {
     reached: BTreeMap<i64, String>,
     /// Documents that lead to something that is not known any more.
     stale: Vec<i64>,
+    /// Prerequisites of what was named.
+    told: parked::Told,
 }
 
 /// Takes in what seeds name.
@@ -91,6 +93,11 @@ fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Resu
         documents::add(sql, run.job.id, run.number, &fresh)?;
         let links = keep_links(run, sql, found, &mut written, &state)?;
         links::put(sql, &links)?;
+        // A seed says nothing of them.
+        if !found.is_empty() {
+            let told = named.iter().filter_map(|of| Some((*written.ids.get(&of.key)?, &*of.reference.after)));
+            written.told = parked::write(sql, run, &state.parked, &told.collect::<Vec<_>>())?;
+        }
         let reached: Vec<i64> = written.reached.keys().copied().collect();
         request(run, sql, &reached)?;
         if reached.is_empty() || failpoint(Failpoint::ReachedWithoutMark) {
@@ -239,6 +246,7 @@ fn request(run: &Run, sql: &mut Sql<'_>, reached: &[i64]) -> std::result::Result
 /// What is on disk now counts.
 fn take_over(run: &Run, reach: &Reach, state: &mut Reached, written: Written) -> Vec<i64> {
     state.fresh = written.fresh;
+    state.parked.take_over(written.told);
     if !written.reached.is_empty() {
         state.pieces = if state.pieces < limits::REACH_PIECES_MAX { state.pieces + 1 } else { 1 };
     }

@@ -7,9 +7,10 @@
 
 mod feed;
 mod found;
+pub(crate) mod parked;
 mod resume;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -28,6 +29,7 @@ use roaring::RoaringTreemap;
 use self::feed::Frontier;
 pub(crate) use self::feed::feed;
 pub(crate) use self::found::{Found, find, seed};
+use self::parked::Parked;
 
 use crate::dispatcher::WorkItem;
 
@@ -49,9 +51,11 @@ struct Reached {
     /// Those that are read even if they are as before: something that they led to is not known any more, and only they have its name; or an
     /// output needs the record.
     must_read: RoaringTreemap,
-    /// Those that were put off for what had to be fetched in their place.
-    delayed: RoaringTreemap,
+    /// How often documents were asked for again that did not have to wait for an event.
+    again: BTreeMap<i64, u32>,
     frontier: Frontier,
+    /// Those that wait for events.
+    parked: Parked,
     /// Ids of documents that were reached, by key: most links lead to what was reached before. Bounded; what is not here is looked up.
     keys: HashMap<DocumentKey, i64>,
     /// Ids for new documents.
@@ -87,9 +91,12 @@ impl Reach {
         self.lock().adopted.contains(id as u64)
     }
 
-    /// Whether a document is put off for the first time in this run.
-    pub(crate) fn is_first_delay(&self, id: i64) -> bool {
-        self.lock().delayed.insert(id as u64)
+    /// A document is to be asked for again, and had to wait for no event; whether that may be.
+    pub(crate) fn may_come_again(&self, id: i64) -> bool {
+        let mut state = self.lock();
+        let times = state.again.entry(id).or_default();
+        *times += 1;
+        *times <= limits::AGAIN_MAX
     }
 
     /// Whether a document is to be read also where it is as before.
