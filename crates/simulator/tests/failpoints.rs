@@ -166,6 +166,11 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::GoesOnUnderOthers, Check::Scenario("site_begins_anew")),
     (Failpoint::ShutStaysVisible, Check::Scenario("site_shut_pages")),
     (Failpoint::LinkedIslandsStay, Check::Scenario("site_islands")),
+    (Failpoint::EventOfTwoOwners, Check::Scenario("events_again")),
+    (Failpoint::EventsOutliveTheirProcess, Check::Scenario("events_goes_on")),
+    (Failpoint::PrerequisitesForgotten, Check::Scenario("events_goes_on")),
+    (Failpoint::CompletionWakesNobody, Check::Scenario("events_order")),
+    (Failpoint::ParkedLeadsNowhere, Check::Scenario("events_left")),
     (
         Failpoint::GroupsCross,
         Check::Suite("two authority groups in one output", || {

@@ -9,7 +9,7 @@ use super::{Engine, Mode, Options};
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::Lister;
 use crate::run::Run;
-use crate::run::reach::{Reach, feed};
+use crate::run::reach::{Reach, feed, parked};
 
 impl Engine {
     /// What a run reaches, where the source is found by following links.
@@ -62,4 +62,11 @@ pub(super) fn follow(run: &Run, reach: &Reach, lister: &mut Lister<'_>) -> Resul
     }
     run.progress.waits_for("following links");
     feed(run, reach, true)
+}
+
+/// What a person should know of a run at its end: of its source, and of documents that it leaves to the next one.
+pub(super) fn notes(run: &Run) -> Result<Vec<String>> {
+    let mut notes = run.author.repository.notes();
+    notes.extend(parked::notes(run)?);
+    Ok(notes)
 }

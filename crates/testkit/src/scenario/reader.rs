@@ -341,7 +341,7 @@ impl Play {
         let is_pending = !self.events().is_empty();
         site(&self.world, |site| {
             let met = |page: &Page| {
-                let waits = !page.after.is_empty() || page.begins.is_some() || page.again.is_some();
+                let waits = !page.after.is_empty() || page.begins.is_some() || !page.again.is_empty();
                 Page { failing: page.failing.max(u32::from(waits && is_pending)), ..page.clone() }
             };
             let erased = site.pages.keys().chain(&site.seeds);

@@ -103,7 +103,7 @@ fn change_page(page: &mut Page, word: &str) -> Result<(), String> {
         Some(("completes", event)) => {
             page.completes = Some(event.to_owned()).filter(|event| !event.is_empty())
         }
-        Some(("again", event)) => page.again = Some(event.to_owned()),
+        Some(("again", event)) => page.again = vec![event.to_owned()],
         Some(_) => return Err(format!("a page has no `{word}`")),
         None if word.starts_with('v') => page.text = word.to_owned(),
         None => {

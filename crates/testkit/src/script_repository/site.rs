@@ -78,8 +78,8 @@ pub struct Page {
     pub begins: Option<String>,
     /// Its visit completes this event.
     pub completes: Option<String>,
-    /// Its next visit comes again after this event; empty: at once.
-    pub again: Option<String>,
+    /// Its next visits come again after these events, one each; an empty one: at once.
+    pub again: Vec<String>,
 }
 
 /// An event of a script: `e` of all jobs, `connection/e` of one connection, `job/e` of one job.
@@ -132,7 +132,8 @@ impl Site {
     pub fn heal(&mut self) {
         (self.seeding_fails_after, self.forgetful) = (None, false);
         for page in self.pages.values_mut() {
-            (page.failing, page.begins, page.completes, page.again) = (0, None, None, None);
+            (page.failing, page.begins, page.completes) = (0, None, None);
+            page.again.clear();
             let is_there = !(page.answer.is_missing() || page.answer == Answer::Fault(Fault::Gone));
             if is_there && page.answer != Answer::NoEntry {
                 page.answer = Answer::Text;
@@ -219,8 +220,8 @@ impl ScriptSite {
         {
             return Ok(Some(VisitAnswer::Again { after: vec![begins] }));
         }
-        if let Some(again) = &page.again {
-            locked(&self.site).page(asked.key).again = None;
+        if let Some(again) = page.again.first() {
+            locked(&self.site).page(asked.key).again.remove(0);
             let after = Some(again).filter(|event| !event.is_empty()).map(named);
             return Ok(Some(VisitAnswer::Again { after: after.into_iter().collect() }));
         }

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
 use ingather_contract::events::EventName;
+use ingather_model::blocked::AwaitedEvent;
 use ingather_model::limits;
 use ingather_store::documents::names;
-use ingather_store::events::{self, Lasts};
+use ingather_store::events::{self, Lasts, Pending};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, DUE_NEXT_RUN};
+use ingather_store::turns::lock;
 use ingather_store::{Durability, Sql, StoreError};
 use roaring::RoaringTreemap;
 
@@ -17,10 +19,8 @@ use super::{Found, Reach, find};
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::process::throttles::Bin;
+use crate::progress::EVENT;
 use crate::run::Run;
-
-/// What a run has nothing left to do but to wait for.
-const EVENT: &str = "an event that another run is to complete";
 
 /// What waits for events, and what may have to.
 #[derive(Default)]
@@ -240,6 +240,19 @@ pub(crate) fn leave(run: &Run, reach: &Reach) -> Result<bool> {
         })?;
     }
     Ok(true)
+}
+
+/// What a person should know of documents that a run leaves to the next one.
+pub(crate) fn notes(run: &Run) -> Result<Vec<String>> {
+    if run.reach.is_none() || lock(&run.counts).waiting == 0 {
+        return Ok(Vec::new());
+    }
+    let awaited = run.reader.read(|sql| events::awaited(sql, run.job.id, limits::EVENTS_TOLD_MAX))?;
+    let note = |event: &Pending| {
+        let Pending { name, job, document, taken_at, waiting } = event;
+        AwaitedEvent { name, documents: *waiting, job, document, since: *taken_at }.note()
+    };
+    Ok(awaited.iter().map(note).collect())
 }
 
 /// Writes the prerequisites that references tell, by document.

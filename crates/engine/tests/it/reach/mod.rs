@@ -1,5 +1,7 @@
 //! Sources that are found by following links: what is reached, what is kept, what goes, and what a crash costs.
 
+mod events;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
