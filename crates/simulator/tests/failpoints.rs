@@ -10,9 +10,9 @@ use ingather_simulator::play::{self, Seeds, wrong_in_orders};
 use ingather_store::failpoints::{ALL, Failpoint, plant};
 use ingather_store::{Durability, Store, queue};
 use ingather_testkit::database::{Database, Kind};
-use ingather_testkit::together::bins;
 use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
 use ingather_testkit::together::{FOUND_BY_GROUP, found_across_groups, older_report};
+use ingather_testkit::together::{bins, waiting};
 
 /// Seeds that are tried, the same as without a fault.
 const SEEDS: u64 = 200;
@@ -169,7 +169,10 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::EventOfTwoOwners, Check::Scenario("events_again")),
     (Failpoint::EventsOutliveTheirProcess, Check::Scenario("events_goes_on")),
     (Failpoint::PrerequisitesForgotten, Check::Scenario("events_goes_on")),
-    (Failpoint::CompletionWakesNobody, Check::Scenario("events_order")),
+    (
+        Failpoint::CompletionWakesNobody,
+        Check::Suite("an event of a run that is busy", || !waiting::is_woken(Duration::from_secs(2))),
+    ),
     (Failpoint::ParkedLeadsNowhere, Check::Scenario("events_left")),
     (
         Failpoint::GroupsCross,

@@ -186,12 +186,25 @@ pub(crate) fn put_off(run: &Run, reach: &Reach, id: i64, after: &[EventName]) ->
     Ok(!waits.is_empty())
 }
 
-/// Whether a run that has nothing left to do but what waits for events goes on: since somebody may complete one, or since what waits
-/// leads to something that nothing else led to.
+/// Whether a run that has nothing left to do but what waits for events goes on: since somebody may complete one or has, or since what waits leads to
+/// something that nothing else led to.
 pub(crate) fn goes_on(run: &Run, reach: &Reach) -> Result<bool> {
     let awaited: Vec<String> = reach.lock().parked.by_event.keys().cloned().collect();
     if awaited.is_empty() {
         return Ok(false);
+    }
+    // Whoever completes one wakes the run. It looks once more all the same: a wake that is lost must not cost more than time.
+    let is_pending =
+        |event: &String| run.reader.read(|sql| events::holder(sql, event)).map(|job| job.is_some());
+    let mut goes_on = false;
+    for event in &awaited {
+        if !is_pending(event)? {
+            reach.completed(event);
+            goes_on = true;
+        }
+    }
+    if goes_on {
+        return Ok(true);
     }
     if run.events.may_come(&run.reader, run.job.id, awaited)? {
         run.progress.waits_for(EVENT);

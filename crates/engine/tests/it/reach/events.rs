@@ -9,9 +9,10 @@ use ingather_testkit::script_repository::site::Page;
 use ingather_testkit::together::definition;
 use ingather_testkit::together::gate::Gate;
 use ingather_testkit::together::site::{WEB, site};
+use ingather_testkit::together::waiting::Waiting;
 use ingather_testkit::world::{FULL, World};
 
-use super::{names, run, visited, world, world_on};
+use super::{LONGEST, names, run, visited, world, world_on};
 
 fn change(world: &World, name: &str, change: impl FnOnce(&mut Page)) {
     site(world, |site| change(site.page(name)));
@@ -121,20 +122,16 @@ fn runs_that_wait_for_each_other_come_to_their_end() {
 
 #[test]
 fn a_person_frees_an_event_and_what_waits_for_it_is_visited_by_the_run_that_is_under_way() {
-    let world = world(&[("a", &["b", "g"]), ("b", &[]), ("g", &[])]);
-    change(&world, "a", |page| page.begins = Some("e".to_owned()));
-    change(&world, "b", |page| page.after = vec!["e".to_owned()]);
-    let gate = gate(&world, "g");
+    let waiting = Waiting::new(Kind::Sqlite);
+    let (world, gate) = (&waiting.world, &waiting.gate);
     std::thread::scope(|scope| {
         let _opens = gate.opens_at_the_end();
         let docs = scope.spawn(|| world.run("docs", FULL).unwrap());
         gate.wait_for_somebody();
-        assert_eq!(pending(&world), [("global:e".to_owned(), "docs".to_owned(), 1)]);
+        assert_eq!(pending(world), [("global:e".to_owned(), "docs".to_owned(), 1)]);
         assert!(world.engine().free_event("global:e").unwrap());
         assert!(!world.engine().free_event("global:e").unwrap(), "it is free");
-        while !site(&world, |site| site.visited.contains(&"b".to_owned())) {
-            std::thread::yield_now();
-        }
+        assert!(waiting.is_visited(LONGEST));
         gate.open();
         assert!(is_done(docs.join().unwrap()));
     });
