@@ -61,13 +61,7 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
     let claimed = items.len();
     // What a document leads to is told before its claim is over.
     let _claim = items.first().and_then(|item| item.claim.clone());
-    let items = match &run.reach {
-        Some(reach) => {
-            reach.claimed(&items);
-            still_ready(run, reach, items)?
-        }
-        None => items,
-    };
+    let items = still_ready(run, items)?;
     let mut second_look = SecondLook::new(run, &items)?;
     let mut reading = Vec::new();
     for mut item in items {

@@ -3,13 +3,13 @@
 use ingather_contract::repository::Repository;
 use ingather_model::ids::Digest;
 use ingather_store::jobs::Job;
-use ingather_store::{Durability, runs};
+use ingather_store::{Durability, events, runs};
 
 use super::{Engine, Mode, Options};
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::Lister;
 use crate::run::Run;
-use crate::run::reach::{Reach, feed, parked};
+use crate::run::reach::{Reach, feed, left};
 
 impl Engine {
     /// What a run reaches, where the source is found by following links.
@@ -42,7 +42,21 @@ impl Engine {
             job.rereads,
             job.definition.outputs.join("\n")
         );
-        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()))))
+        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()), self.process.events.clone())))
+    }
+
+    /// Completes an event in place of its owner, who has forgotten it: what waits for it is visited. False where it was not pending.
+    ///
+    /// # Errors
+    /// `ReadOnly` where the store is open for reading only; what it says.
+    pub fn free_event(&self, name: &str) -> Result<bool> {
+        let writer = self.writing()?;
+        let was_pending = writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            events::complete(sql, name)
+        })?;
+        self.process.events.completed(name);
+        Ok(was_pending)
     }
 }
 
@@ -67,6 +81,6 @@ pub(super) fn follow(run: &Run, reach: &Reach, lister: &mut Lister<'_>) -> Resul
 /// What a person should know of a run at its end: of its source, and of documents that it leaves to the next one.
 pub(super) fn notes(run: &Run) -> Result<Vec<String>> {
     let mut notes = run.author.repository.notes();
-    notes.extend(parked::notes(run)?);
+    notes.extend(left::notes(run)?);
     Ok(notes)
 }

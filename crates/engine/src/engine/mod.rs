@@ -278,7 +278,6 @@ impl Engine {
             rereads: options.rereads,
             is_full: options.kind == RunKind::Full,
             reach,
-            events: self.process.events.clone(),
             is_pass: options.is_pass,
             dispatcher,
             progress,

@@ -7,43 +7,51 @@ use std::sync::{Arc, Mutex, Weak};
 use ingather_model::ids::JobId;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::turns::lock;
-use ingather_store::{Durability, Reader, events};
+use ingather_store::{Reader, events};
 
-use super::under_way::UnderWay;
-use crate::engine::Engine;
 use crate::error::Result;
-use crate::run::state::RunState;
+
+/// A run that has parked documents.
+pub(crate) trait Waiter: Send + Sync {
+    fn job(&self) -> JobId;
+
+    /// An event is completed: what it has parked for that is to be visited.
+    fn completed(&self, event: &str);
+}
+
+/// Whether anything that writes is under way for a job.
+type WorksOn = Box<dyn Fn(JobId) -> bool + Send + Sync>;
 
 /// Who waits for events. Which of them are pending is asked of the store alone.
 pub(crate) struct EventWaits {
-    under_way: Arc<UnderWay>,
+    works_on: WorksOn,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     /// Runs that have parked documents, by the event.
-    runs: HashMap<String, Vec<Weak<RunState>>>,
+    runs: HashMap<String, Vec<Weak<dyn Waiter>>>,
     /// Runs that have nothing to do until one of these events is completed, by job.
     resting: HashMap<JobId, Vec<String>>,
 }
 
 impl EventWaits {
-    pub(crate) fn new(under_way: Arc<UnderWay>) -> EventWaits {
-        EventWaits { under_way, state: Mutex::default() }
+    pub(crate) fn new(works_on: impl Fn(JobId) -> bool + Send + Sync + 'static) -> EventWaits {
+        EventWaits { works_on: Box::new(works_on), state: Mutex::default() }
     }
 
     /// A run has parked documents until an event is completed: it hears of that. False where it is not pending any more.
-    pub(crate) fn wait(&self, run: &Arc<RunState>, event: &str) -> Result<bool> {
+    pub(crate) fn wait(&self, reader: &Reader, run: Weak<dyn Waiter>, event: &str) -> Result<bool> {
         // Whoever completes it has done so in the store before it takes this lock: it finds the run, or the run finds no event.
         let mut state = lock(&self.state);
-        if run.reader.read(|sql| events::holder(sql, event))?.is_none() {
+        if reader.read(|sql| events::holder(sql, event))?.is_none() {
             return Ok(false);
         }
         let runs = state.runs.entry(event.to_owned()).or_default();
         runs.retain(|other| other.strong_count() > 0);
-        if !runs.iter().any(|other| other.as_ptr() == Arc::as_ptr(run)) {
-            runs.push(Arc::downgrade(run));
+        if !runs.iter().any(|other| other.ptr_eq(&run)) {
+            runs.push(run);
         }
         Ok(true)
     }
@@ -53,22 +61,17 @@ impl EventWaits {
         if failpoint(Failpoint::CompletionWakesNobody) {
             return;
         }
-        let woken: Vec<Arc<RunState>> = {
+        let woken: Vec<Arc<dyn Waiter>> = {
             let mut state = lock(&self.state);
             let runs = state.runs.remove(event).unwrap_or_default();
-            let woken: Vec<Arc<RunState>> = runs.iter().filter_map(Weak::upgrade).collect();
+            let woken: Vec<Arc<dyn Waiter>> = runs.iter().filter_map(Weak::upgrade).collect();
             for run in &woken {
-                state.resting.remove(&run.job.id);
+                state.resting.remove(&run.job());
             }
             woken
         };
         // Not under the lock: the last use of a run may end here.
-        for run in woken {
-            if let Some(reach) = &run.reach {
-                reach.completed(event);
-                run.dispatcher.stir();
-            }
-        }
+        woken.iter().for_each(|run| run.completed(event));
     }
 
     /// Whether an event may be completed for which the run of a job waits that has nothing else to do: by a run of another job that is under way and
@@ -85,7 +88,7 @@ impl EventWaits {
             }
             match state.resting.get(&holder) {
                 Some(awaited) => open.extend(awaited.iter().cloned()),
-                None if self.under_way.works_on(holder) => return Ok(true),
+                None if (self.works_on)(holder) => return Ok(true),
                 None => {}
             }
         }
@@ -95,21 +98,5 @@ impl EventWaits {
     /// The run of a job has something to do, or is over.
     pub(crate) fn moves(&self, job: JobId) {
         lock(&self.state).resting.remove(&job);
-    }
-}
-
-impl Engine {
-    /// Completes an event in place of its owner, who has forgotten it: what waits for it is visited. False where it was not pending.
-    ///
-    /// # Errors
-    /// `ReadOnly` where the store is open for reading only; what it says.
-    pub fn free_event(&self, name: &str) -> Result<bool> {
-        let writer = self.writing()?;
-        let was_pending = writer.store.write(Durability::Synced, |sql| {
-            writer.lease.fence(sql)?;
-            events::complete(sql, name)
-        })?;
-        self.process.events.completed(name);
-        Ok(was_pending)
     }
 }

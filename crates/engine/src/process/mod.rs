@@ -91,7 +91,10 @@ impl Process {
         Process {
             outputs: Arc::default(),
             containers: ContainerPool::new(containers),
-            events: Arc::new(EventWaits::new(under_way.clone())),
+            events: Arc::new(EventWaits::new({
+                let under_way = under_way.clone();
+                move |job| under_way.works_on(job)
+            })),
             under_way,
             visitors: Arc::default(),
             throttles: Arc::default(),

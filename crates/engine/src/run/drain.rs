@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::progress::RETRY;
 use crate::run::Run;
-use crate::run::reach::parked::{goes_on, leave};
+use crate::run::reach::left::{goes_on, leave};
 use crate::run::reach::{Reach, feed};
 use crate::run::recall::recall;
 use ingather_model::limits;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use ingather_contract::call::CallContext;
-use ingather_model::ids::{ContainerId, Digest};
+use ingather_model::ids::{ContainerId, Digest, JobId};
 use ingather_model::job::Definition;
 use ingather_model::lifecycle::outcome::FailureCode;
 use ingather_model::limits;
@@ -23,7 +23,7 @@ use crate::containers::pool::SharedContainers;
 use crate::containers::{Containers, ListedContainers};
 use crate::delivery::author::Author;
 use crate::dispatcher::{Dispatcher, WorkItem};
-use crate::process::events::EventWaits;
+use crate::process::events::Waiter;
 use crate::progress::Progress;
 use crate::run::drain::PAUSED;
 use crate::run::reach::Reach;
@@ -55,8 +55,6 @@ pub(crate) struct RunState {
     pub(crate) is_full: bool,
     /// What it has reached, where its source is found by following links.
     pub(crate) reach: Option<Reach>,
-    /// Who else waits for events.
-    pub(crate) events: Arc<EventWaits>,
     /// One pass of a continuous job.
     pub(crate) is_pass: bool,
     pub(crate) dispatcher: Dispatcher,
@@ -100,6 +98,19 @@ pub(crate) struct Waiting {
     pub(crate) container: Option<ContainerId>,
     /// What was noted of it before this run.
     pub(crate) noted: Noted,
+}
+
+impl Waiter for RunState {
+    fn job(&self) -> JobId {
+        self.job.id
+    }
+
+    fn completed(&self, event: &str) {
+        if let Some(reach) = &self.reach {
+            reach.completed(event);
+            self.dispatcher.stir();
+        }
+    }
 }
 
 impl RunState {

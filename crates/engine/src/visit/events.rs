@@ -43,7 +43,9 @@ impl Events for VisitEvents<'_> {
             events::complete(sql, name.as_str())
         });
         completed.map_err(fault)?;
-        self.run.events.completed(name.as_str());
+        if let Some(reach) = &self.run.reach {
+            reach.events.completed(name.as_str());
+        }
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The visit of a document that leads to others: what it leads to is on disk before anything of it is sent, so that no crash between the two
 //! loses what can be reached by it alone.
 
-use ingather_contract::events::EventNames;
+use ingather_contract::events::{EventName, EventNames};
 use ingather_contract::refers::{Asked, Leads, Refers, VisitAnswer};
 use ingather_model::document::Links;
 use ingather_model::fault::{Fault, Reason};
@@ -53,13 +53,7 @@ impl<'r> Pages<'r> {
     pub(super) fn visit(&mut self, mut visitor: Visitor<'r>, refers: &dyn Refers) -> Result<()> {
         let mut passed = None;
         let memo = visitor.memo()?;
-        let asked = Asked {
-            key: &visitor.item.name,
-            memo: memo.as_deref(),
-            events: &VisitEvents::new(self.run, visitor.item.id),
-            names: EventNames { connection: &self.run.definition.repository, job: &self.run.job.name },
-        };
-        let visited = visitor.read_page(refers, &asked, &mut passed).and_then(bounded);
+        let visited = visitor.read_page(refers, memo.as_deref(), &mut passed).and_then(bounded);
         if visitor.interrupted.get() {
             visitor.put_back();
             return Ok(());
@@ -67,12 +61,9 @@ impl<'r> Pages<'r> {
         // Its place is free before outputs are asked for anything.
         visitor.item.admission = None;
         if let Ok(VisitAnswer::Again { after }) = &visited {
-            if parked::put_off(self.run, self.reach, visitor.item.id, after)? {
-                return Ok(());
-            }
-            if self.reach.may_come_again(visitor.item.id) {
-                visitor.put_back();
-                return Ok(());
+            match self.again(visitor, after)? {
+                None => return Ok(()),
+                Some(failed) => visitor = failed,
             }
         }
         let (page, leads) = match visited {
@@ -130,6 +121,18 @@ impl<'r> Pages<'r> {
         Ok(())
     }
 
+    /// A visit asks for its document again; given back where it has done so too often.
+    fn again(&self, visitor: Visitor<'r>, after: &[EventName]) -> Result<Option<Visitor<'r>>> {
+        if parked::put_off(self.run, self.reach, visitor.item.id, after)? {
+            return Ok(None);
+        }
+        if self.reach.may_come_again(visitor.item.id) {
+            visitor.put_back();
+            return Ok(None);
+        }
+        Ok(Some(visitor))
+    }
+
     /// Whether what was read is so much that it is to be sent before more is read.
     pub(super) fn is_much(&self) -> bool {
         self.bytes >= limits::LOOKS_BYTES_MAX as u64
@@ -167,11 +170,17 @@ impl<'r> Visitor<'r> {
     fn read_page(
         &self,
         refers: &dyn Refers,
-        asked: &Asked<'_>,
+        memo: Option<&[u8]>,
         passed: &mut Option<Passed>,
     ) -> std::result::Result<VisitAnswer, Fault> {
         self.fetches();
-        let visited = refers.visit(&self.run.call, asked, &mut |record, acl, content| {
+        let asked = Asked {
+            key: &self.item.name,
+            memo,
+            events: &VisitEvents::new(self.run, self.item.id),
+            names: EventNames { connection: &self.run.definition.repository, job: &self.run.job.name },
+        };
+        let visited = refers.visit(&self.run.call, &asked, &mut |record, acl, content| {
             let run = self.run;
             let audience = || run.audiences.of(self.item.container, &run.pipeline.access(acl));
             let mut links = Links::default();

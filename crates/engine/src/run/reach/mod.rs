@@ -7,13 +7,14 @@
 
 mod feed;
 mod found;
+pub(crate) mod left;
 pub(crate) mod parked;
 mod resume;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ingather_model::ids::Digest;
 use ingather_model::job::RunKind;
@@ -32,6 +33,7 @@ pub(crate) use self::found::{Found, find, seed};
 use self::parked::Parked;
 
 use crate::dispatcher::WorkItem;
+use crate::process::events::EventWaits;
 
 /// What a run that follows links has come to.
 pub(crate) struct Reach {
@@ -40,6 +42,8 @@ pub(crate) struct Reach {
     stirs: AtomicBool,
     /// Digest of all that the run goes by.
     pub(crate) basis: Digest,
+    /// Who else waits for events in this process.
+    pub(crate) events: Arc<EventWaits>,
 }
 
 #[derive(Default)]
@@ -67,8 +71,8 @@ struct Reached {
 }
 
 impl Reach {
-    pub(crate) fn new(basis: Digest) -> Reach {
-        Reach { state: Mutex::default(), stirs: AtomicBool::new(false), basis }
+    pub(crate) fn new(basis: Digest, events: Arc<EventWaits>) -> Reach {
+        Reach { state: Mutex::default(), stirs: AtomicBool::new(false), basis, events }
     }
 
     /// Taken before the store, never inside a transaction.

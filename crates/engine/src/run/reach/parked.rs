@@ -3,30 +3,28 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use ingather_contract::events::EventName;
-use ingather_model::blocked::AwaitedEvent;
 use ingather_model::limits;
 use ingather_store::documents::names;
-use ingather_store::events::{self, Lasts, Pending};
+use ingather_store::events::{self, Lasts};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::queue::{self, DUE_NEXT_RUN};
-use ingather_store::turns::lock;
 use ingather_store::{Durability, Sql, StoreError};
 use roaring::RoaringTreemap;
 
-use super::{Found, Reach, find};
+use super::Reach;
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
+use crate::process::events::Waiter;
 use crate::process::throttles::Bin;
-use crate::progress::EVENT;
 use crate::run::Run;
 
 /// What waits for events, and what may have to.
 #[derive(Default)]
 pub(super) struct Parked {
     /// Documents by the event that is pending, and by their first bin.
-    by_event: HashMap<String, BTreeMap<Bin, RoaringTreemap>>,
+    pub(super) by_event: HashMap<String, BTreeMap<Bin, RoaringTreemap>>,
     /// Documents that have prerequisites, pending or not: nobody asks for those of others.
     guarded: RoaringTreemap,
     /// Those of them that wait only once, until their visit is over.
@@ -34,11 +32,11 @@ pub(super) struct Parked {
     /// Documents whose prerequisites are those of references of this run, and not of earlier ones.
     told: RoaringTreemap,
     /// Those that still wait at the end of the run, and what they led to before is reached.
-    left: RoaringTreemap,
+    pub(super) left: RoaringTreemap,
 }
 
 impl Parked {
-    fn ids(&self) -> RoaringTreemap {
+    pub(super) fn ids(&self) -> RoaringTreemap {
         self.by_event.values().flat_map(BTreeMap::values).fold(RoaringTreemap::new(), |all, ids| all | ids)
     }
 
@@ -119,8 +117,10 @@ pub(crate) fn ready(run: &Run, reach: &Reach, ids: &[i64]) -> Result<Vec<i64>> {
     Ok(ids.iter().copied().filter(|id| !waiting.contains_key(id)).collect())
 }
 
-/// The same for documents that were claimed: an event may have begun since they were handed over.
-pub(crate) fn still_ready(run: &Run, reach: &Reach, mut items: Vec<WorkItem>) -> Result<Vec<WorkItem>> {
+/// The same for documents that a visitor has claimed: an event may have begun since they were handed over.
+pub(crate) fn still_ready(run: &Run, mut items: Vec<WorkItem>) -> Result<Vec<WorkItem>> {
+    let Some(reach) = &run.reach else { return Ok(items) };
+    reach.claimed(&items);
     let waiting = waiting(run, reach, items.iter().map(|item| item.id))?;
     park(run, reach, &waiting)?;
     items.retain(|item| !waiting.contains_key(&item.id));
@@ -155,8 +155,9 @@ fn park(run: &Run, reach: &Reach, waiting: &BTreeMap<i64, String>) -> Result<()>
     drop(state);
     let events: BTreeSet<&String> = waiting.values().collect();
     for event in events {
+        let waiter: Weak<dyn Waiter> = Arc::downgrade(&run.state) as Weak<dyn Waiter>;
         // Whoever completes it from now on finds them parked.
-        if !run.events.wait(&run.state, event)? {
+        if !reach.events.wait(&run.reader, waiter, event)? {
             reach.completed(event);
         }
     }
@@ -184,88 +185,6 @@ pub(crate) fn put_off(run: &Run, reach: &Reach, id: i64, after: &[EventName]) ->
     let waits = waiting(run, reach, std::iter::once(id))?;
     park(run, reach, &waits)?;
     Ok(!waits.is_empty())
-}
-
-/// Whether a run that has nothing left to do but what waits for events goes on: since somebody may complete one or has, or since what waits leads to
-/// something that nothing else led to.
-pub(crate) fn goes_on(run: &Run, reach: &Reach) -> Result<bool> {
-    let awaited: Vec<String> = reach.lock().parked.by_event.keys().cloned().collect();
-    if awaited.is_empty() {
-        return Ok(false);
-    }
-    // Whoever completes one wakes the run. It looks once more all the same: a wake that is lost must not cost more than time.
-    let is_pending =
-        |event: &String| run.reader.read(|sql| events::holder(sql, event)).map(|job| job.is_some());
-    let mut goes_on = false;
-    for event in &awaited {
-        if !is_pending(event)? {
-            reach.completed(event);
-            goes_on = true;
-        }
-    }
-    if goes_on {
-        return Ok(true);
-    }
-    if run.events.may_come(&run.reader, run.job.id, awaited)? {
-        run.progress.waits_for(EVENT);
-        let longest = std::time::Duration::from_millis(limits::DRAIN_LOOK_MS);
-        run.dispatcher.rest_until(longest, || reach.stirs());
-        run.events.moves(run.job.id);
-        return Ok(true);
-    }
-    run.events.moves(run.job.id);
-    // Like a page that could not be visited, it leads to what it led to before.
-    let left: Vec<i64> = {
-        let mut state = reach.lock();
-        let left = state.parked.ids() - &state.parked.left;
-        state.parked.left |= &left;
-        left.iter().map(|id| id as i64).collect()
-    };
-    if failpoint(Failpoint::ParkedLeadsNowhere) {
-        return Ok(false);
-    }
-    for ids in left.chunks(limits::JUDGED_MAX) {
-        let found = |id: &i64| Found { id: *id, container: None, leads: None };
-        find(run, reach, &ids.iter().map(found).collect::<Vec<Found>>())?;
-    }
-    Ok(!left.is_empty())
-}
-
-/// At the end of a run: what still waits for events is for the next one, however long that is. False where something is to be visited all the same.
-pub(crate) fn leave(run: &Run, reach: &Reach) -> Result<bool> {
-    let left = {
-        let mut state = reach.lock();
-        if state.frontier.stirs() {
-            return Ok(false);
-        }
-        // Whoever completes an event from now on finds nothing that this run could visit.
-        let left = state.parked.ids();
-        state.parked.by_event.clear();
-        left
-    };
-    run.count(|counts| counts.waiting += left.len());
-    let Some(store) = run.store.as_ref().filter(|_| !left.is_empty()) else { return Ok(true) };
-    let rows: Vec<(i64, i64)> = left.iter().map(|id| (id as i64, DUE_NEXT_RUN)).collect();
-    for rows in rows.chunks(limits::JUDGED_MAX) {
-        store.write(Durability::Relaxed, |sql| {
-            run.fence(sql)?;
-            queue::reschedule(sql, rows)
-        })?;
-    }
-    Ok(true)
-}
-
-/// What a person should know of documents that a run leaves to the next one.
-pub(crate) fn notes(run: &Run) -> Result<Vec<String>> {
-    if run.reach.is_none() || lock(&run.counts).waiting == 0 {
-        return Ok(Vec::new());
-    }
-    let awaited = run.reader.read(|sql| events::awaited(sql, run.job.id, limits::EVENTS_TOLD_MAX))?;
-    let note = |event: &Pending| {
-        let Pending { name, job, document, taken_at, waiting } = event;
-        AwaitedEvent { name, documents: *waiting, job, document, since: *taken_at }.note()
-    };
-    Ok(awaited.iter().map(note).collect())
 }
 
 /// Writes the prerequisites that references tell, by document.
