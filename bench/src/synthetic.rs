@@ -102,6 +102,7 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),
+        hops: ingather_model::job::hops::Hops::default(),
         schedule: None,
     };
     let id = store.write(Durability::Synced, |sql| {
@@ -113,10 +114,7 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
             }
             None => (repository::REPOSITORY.name, json!({})),
         };
-        let connection = match connections::find(sql, Role::Repository, NAME)? {
-            Some(connection) => connection,
-            None => connections::add(sql, Role::Repository, kind, NAME, &settings, now)?,
-        };
+        let connection = connections::find_or_add(sql, Role::Repository, kind, NAME, &settings, now)?;
         jobs::add(sql, connection.id, "/", &definition, now)
     })?;
     Ok(store.reader().read(|sql| jobs::get(sql, id))?.ok_or("the job went away")?)

@@ -18,7 +18,7 @@ use ingather_model::limits;
 pub(crate) use history::{History, OfHistory, OfInventory, Report, Time};
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
 pub(crate) use search::Search;
-pub(crate) use service::{ApiKey, LogFormat, RoleWord, Serve};
+pub(crate) use service::{ApiKey, Event, LogFormat, RoleWord, Serve};
 pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, HistoryWord, JobSettings, KeepWord, OnOff, Sync};
 
 /// Keeps search indexes in exact, permission-aware sync with the places where content lives.
@@ -225,6 +225,12 @@ pub(crate) enum Command {
     Secrets(Secrets),
     /// Answer over HTTP, and run jobs that clients start
     Serve(Serve),
+    /// Look at events that documents wait for, and free one
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ingather event list\n\nExit codes: those of each command, see its --help"
+    )]
+    Event(Event),
     /// Say who may ask the service
     #[command(
         subcommand,

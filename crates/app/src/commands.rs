@@ -6,6 +6,7 @@ mod backup;
 mod declaration;
 mod doctor;
 mod document;
+mod event;
 mod files;
 mod job;
 mod lookup;
@@ -59,6 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Restore { file } => backup::restore(&global, file),
         Command::Secrets(Secrets::Rotate) => declaration::secrets::rotate(&global),
         Command::Serve(serve) => serve::run(&global, &serve),
+        Command::Event(event) => event::run(&global, event),
         Command::ApiKey(key) => api_key::run(&global, key),
         Command::Audit { limit } => audit::run(&global, limit),
         Command::Notices { limit } => job::notices::run(&global, limit),

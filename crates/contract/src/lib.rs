@@ -1,6 +1,6 @@
 //! The contracts that connectors sign. A connector is one file with one constant per role (see `repository`).
 //!
-//! Reading order: [`call`] is what every call is given · [`repository`] lists and reads a source, [`refers`] follows links · [`transform`] is a
+//! Reading order: [`call`] is what every call is given · [`repository`] lists and reads a source, [`refers`] follows links, by [`events`] its visits wait for each other · [`transform`] is a
 //! pipeline stage · [`output`] holds entries, [`search`] finds them · [`authority`] knows users · [`notifier`] tells of ends of runs · [`registry`] is how the engine finds them.
 //! [`addresses`] says which of the network are public.
 //!
@@ -13,6 +13,7 @@ pub mod addresses;
 pub mod authority;
 pub mod call;
 pub mod described;
+pub mod events;
 pub mod notifier;
 mod observed;
 pub mod output;

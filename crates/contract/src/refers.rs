@@ -12,6 +12,7 @@ use ingather_model::document::{Links, Record};
 use ingather_model::fault::{Fault, Reason};
 
 use crate::call::CallContext;
+use crate::events::{Alone, EventName, EventNames, Events};
 use crate::observed::Observed;
 
 /// What a repository does besides whose documents lead to others. Calls may come from many threads at once.
@@ -46,7 +47,7 @@ pub type ReadPage<'a> = dyn FnMut(&mut Record, &Acl, &mut dyn Read) -> Result<Li
 pub type HandedDown = BTreeMap<String, BTreeSet<String>>;
 
 /// What a visit is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// The document.
     pub key: &'a str,
@@ -54,15 +55,20 @@ pub struct Asked<'a> {
     pub memo: Option<&'a [u8]>,
     /// What all documents that lead to it hand down. Where it is other than at the last visit, `memo` is none.
     pub handed_down: &'a HandedDown,
+    /// Begins and completes events.
+    pub events: &'a dyn Events,
+    /// Names them.
+    pub names: EventNames<'a>,
 }
 
 /// Where nothing is handed down.
 static NOTHING: HandedDown = HandedDown::new();
 
 impl Asked<'_> {
-    /// Asks for a document of which nothing is known.
+    /// Asks for a document of which nothing is known, beside all jobs.
     pub fn of(key: &str) -> Asked<'_> {
-        Asked { key, memo: None, handed_down: &NOTHING }
+        let names = EventNames { connection: "", job: "" };
+        Asked { key, memo: None, handed_down: &NOTHING, events: &Alone, names }
     }
 }
 
@@ -76,8 +82,14 @@ pub enum VisitAnswer {
     },
     /// It was read.
     Read(Box<Observed>, Leads),
-    /// Something else of its first bin had to be fetched in its place, such as the rules of its host: it is asked for again in its turn, once.
-    NotYet,
+    /// It cannot be visited yet: something else of its first bin was fetched in its place, such as the rules of its host, or it has to wait for
+    /// events. Nothing of this visit counts, no attempt either. It is asked for again in its turn, as soon as none of these events is pending, nor one of its
+    /// own prerequisites; there is no delay, as a fault has one. Where nothing of that was pending, a document is asked for again at most
+    /// [`limits::AGAIN_MAX`](ingather_model::limits::AGAIN_MAX) times in a run, and then fails.
+    Again {
+        /// The events, at most [`limits::PREREQUISITES_MAX`](ingather_model::limits::PREREQUISITES_MAX); the visit fails where there are more.
+        after: Vec<EventName>,
+    },
     /// It is there and is no entry, such as an address that leads to another one: outputs lose what they hold of it.
     NoEntry(Reason, Leads),
 }
@@ -109,4 +121,8 @@ pub struct Reference {
     /// What the other one is handed, at most [`limits::HANDED_DOWN_BYTES_MAX`](ingather_model::limits::HANDED_DOWN_BYTES_MAX) bytes as JSON. When
     /// it changes, the other one is visited once more.
     pub hands_down: HandedDown,
+    /// Its prerequisites: it is not visited while one of these events is pending. At most
+    /// [`limits::PREREQUISITES_MAX`](ingather_model::limits::PREREQUISITES_MAX); the visit that names more fails. Those of all references of a run count
+    /// together, in place of those of earlier runs; where no page that was read names the document, the earlier ones do.
+    pub after: Vec<EventName>,
 }

@@ -8,6 +8,9 @@ use ingather_store::turns::lock;
 /// What a run does whose documents are all done but for those that are tried again soon.
 pub const RETRY: &str = "waiting for documents that are tried again soon";
 
+/// What a run does that has nothing left to do but for events that another run may complete.
+pub const EVENT: &str = "waiting for an event that another run is to complete";
+
 /// Counters that grow while a run goes on.
 #[derive(Debug, Default)]
 pub struct Progress {

@@ -5,6 +5,7 @@ pub(crate) mod audience;
 pub(crate) mod completion;
 pub(crate) mod contained;
 pub(crate) mod earlier;
+mod events;
 pub(crate) mod extracts;
 mod leads;
 pub(crate) mod left_out;
@@ -40,6 +41,7 @@ use crate::delivery::change::{ChangeKind, DecidedChange, Origin, QueuedChange, a
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
+use crate::run::reach::parked::still_ready;
 use crate::run::visitors::Place;
 
 use self::arrivals::Findings;
@@ -60,9 +62,7 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
     let claimed = items.len();
     // What a document leads to is told before its claim is over.
     let _claim = items.first().and_then(|item| item.claim.clone());
-    if let Some(reach) = &run.reach {
-        reach.claimed(&items);
-    }
+    let items = still_ready(run, items)?;
     let mut second_look = SecondLook::new(run, &items)?;
     let mut reading = Vec::new();
     for mut item in items {

@@ -23,8 +23,25 @@ pub struct JobEnvironment<'a> {
     pub unlisted: Option<&'a str>,
     /// It has a schedule, and no service is at work that heeds it.
     pub unattended: bool,
+    /// The oldest event that its documents wait for.
+    pub event: Option<AwaitedEvent<'a>>,
     /// Documents that wait for another attempt, and when the first one is due.
     pub retries: Option<(u64, i64)>,
+}
+
+/// An event that documents of a job wait for.
+#[derive(Clone, Copy, Debug)]
+pub struct AwaitedEvent<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Documents of the job that wait for it.
+    pub documents: u64,
+    /// The job that began it.
+    pub job: &'a str,
+    /// The document whose visit did.
+    pub document: &'a str,
+    /// When, milliseconds since 1970 UTC.
+    pub since: i64,
 }
 
 /// The reason why a job does not work.
@@ -63,6 +80,17 @@ pub enum BlockedReason {
     },
     /// No service heeds its schedule.
     Unattended,
+    /// What it has waits for an event.
+    EventPending {
+        /// What waits for what, in a sentence without its end.
+        why: String,
+        /// Since when the event is pending.
+        since: i64,
+        /// What frees it.
+        command: String,
+        /// When the schedule begins the next run.
+        starts_at: Option<i64>,
+    },
     /// What it has waits for another attempt.
     Retrying {
         /// How many documents.
@@ -117,16 +145,46 @@ pub fn may_work(facts: &JobFacts, environment: &JobEnvironment<'_>) -> Result<()
 
 /// Why a job rests that nobody has paused: what keeps its next run from its work counts first.
 fn rests(facts: &JobFacts, environment: &JobEnvironment<'_>) -> BlockedReason {
-    let JobEnvironment { missing, refused, unlisted, unattended, retries, starts_at, .. } = *environment;
-    match (refused, unlisted, retries) {
+    let JobEnvironment { missing, refused, unlisted, unattended, event, retries, starts_at, .. } =
+        *environment;
+    match (refused, unlisted, event, retries) {
         _ if facts.output_missing || facts.repository_missing => {
             BlockedReason::ConnectorMissing { names: missing.to_vec() }
         }
         (Some(why), ..) => BlockedReason::Refused { why: why.to_owned(), starts_at },
-        (_, Some(why), _) => BlockedReason::SourceAway { why: why.to_owned(), starts_at },
+        (_, Some(why), ..) => BlockedReason::SourceAway { why: why.to_owned(), starts_at },
         _ if unattended => BlockedReason::Unattended,
+        (.., Some(event), _) => event.reason(starts_at),
         (.., Some((documents, at))) => BlockedReason::Retrying { documents, at, starts_at },
         _ => BlockedReason::Resting { starts_at },
+    }
+}
+
+impl AwaitedEvent<'_> {
+    /// Why a job does not come to its end that waits for it.
+    pub fn reason(&self, starts_at: Option<i64>) -> BlockedReason {
+        let (why, since, command) = (self.why(), self.since, self.command());
+        BlockedReason::EventPending { why, since, command, starts_at }
+    }
+
+    /// What a run says at its end that leaves documents to the next one.
+    pub fn note(&self) -> String {
+        format!(
+            "{} and has not completed; `{}` lets the next run visit what waits",
+            self.why(),
+            self.command()
+        )
+    }
+
+    fn why(&self) -> String {
+        let AwaitedEvent { name, documents, job, document, .. } = *self;
+        let wait = if documents == 1 { "waits" } else { "wait" };
+        let documents = counted(documents, "document");
+        format!("{documents} {wait} for the event `{name}`, which job {job} began for `{document}`")
+    }
+
+    fn command(&self) -> String {
+        format!("ingather event free '{}'", self.name)
     }
 }
 
@@ -141,6 +199,7 @@ impl BlockedReason {
             BlockedReason::Refused { .. } => "refused",
             BlockedReason::SourceAway { .. } => "source_away",
             BlockedReason::Unattended => "unattended",
+            BlockedReason::EventPending { .. } => "event_pending",
             BlockedReason::Retrying { .. } => "retrying",
             BlockedReason::Resting { .. } => "resting",
             BlockedReason::Ending => "ending",
@@ -179,6 +238,11 @@ impl BlockedReason {
             BlockedReason::Unattended => {
                 "no service is at work that heeds its schedule; `ingather serve` does".to_owned()
             }
+            BlockedReason::EventPending { why, since, command, starts_at } => format!(
+                "{why} {} and has not completed; where nothing is at work on it, `{command}` frees it{}",
+                clock(*since),
+                next(*starts_at, clock)
+            ),
             BlockedReason::Retrying { documents, at, starts_at } => {
                 let (waiting, wait) =
                     (counted(*documents, "document"), if *documents == 1 { "waits" } else { "wait" });
@@ -314,12 +378,19 @@ mod tests {
             refused: Some("the index is away"),
             unlisted: Some("/srv is not mounted"),
             unattended: true,
+            event: Some(AwaitedEvent {
+                name: "global:e",
+                documents: 2,
+                job: "docs",
+                document: "https://example.org/",
+                since: 1,
+            }),
             retries: Some((2, 7)),
             ..JobEnvironment::default()
         };
         let mut facts = JobFacts { output_missing: true, ..JobFacts::new(State::Resting) };
         let mut said = Vec::new();
-        for clear in 0..6 {
+        for clear in 0..7 {
             let reason = may_work(&facts, &environment).unwrap_err();
             said.push((reason.as_str(), reason.sentence(&clock)));
             match clear {
@@ -327,16 +398,20 @@ mod tests {
                 1 => environment.refused = None,
                 2 => environment.unlisted = None,
                 3 => environment.unattended = false,
+                4 => environment.event = None,
                 _ => environment.retries = None,
             }
         }
         let said: Vec<(&str, &str)> = said.iter().map(|(word, says)| (*word, says.as_str())).collect();
         let kept = "its source could not be listed: /srv is not mounted; the next run begins at 3";
+        let waits = "2 documents wait for the event `global:e`, which job docs began for `https://example.org/` at 1 and has not completed; \
+                     where nothing is at work on it, `ingather event free 'global:e'` frees it; the next run begins at 3";
         let expected = [
             ("connector_missing", "the connector `wiki` is not installed; it goes on by itself when it is"),
             ("refused", "its run could not begin: the index is away; the next run begins at 3"),
             ("source_away", kept),
             ("unattended", "no service is at work that heeds its schedule; `ingather serve` does"),
+            ("event_pending", waits),
             (
                 "retrying",
                 "2 documents wait for another attempt, the first from at 7 on; the next run begins at 3",

@@ -63,6 +63,7 @@ problems! {
     OutsideRoots = "outside_roots", 403, USAGE, "The place is not open to callers from elsewhere.", "Start the service with `--root`, or ask over its socket as its owner.";
     NoSuchJob = "no_such_job", 404, USAGE, "There is no job of that name.", "Take a name of `ingather job list`.";
     NoSuchDocument = "no_such_document", 404, USAGE, "There is no document, or nothing in it, of that name.", "Take a name of `ingather document list`.";
+    NoSuchEvent = "no_such_event", 404, USAGE, "No event of that name is pending.", "Take a name of `ingather event list`.";
     Key = "key", 400, USAGE, "What was given for a document is no name of one.", "Copy the name from `ingather document list`.";
     NoSuchOutput = "no_such_output", 404, USAGE, "There is no output of that name.", "Take one that the sentence names.";
     NoSuchConnector = "no_such_connector", 404, USAGE, "This program has no connector or transform of that name.", "Take one that `ingather pipeline stages` or the manual names.";
@@ -313,6 +314,7 @@ mod tests {
         Code::Forbidden,
         Code::NotPaused,
         Code::NoSuchApiKey,
+        Code::NoSuchEvent,
         Code::ApiKeyExists,
         Code::NoSuchUser,
         Code::NothingYet,

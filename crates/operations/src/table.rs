@@ -38,6 +38,8 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &verify::VERIFY,
     &system::STATUS_OF_JOBS,
     &system::DOCTOR,
+    &system::events::LIST,
+    &system::events::FREE,
     &declaration::EXPORT,
     &declaration::APPLY,
     &api_keys::CREATE,

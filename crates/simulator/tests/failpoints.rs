@@ -10,9 +10,9 @@ use ingather_simulator::play::{self, Seeds, wrong_in_orders};
 use ingather_store::failpoints::{ALL, Failpoint, plant};
 use ingather_store::{Durability, Store, queue};
 use ingather_testkit::database::{Database, Kind};
-use ingather_testkit::together::bins;
 use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
 use ingather_testkit::together::{FOUND_BY_GROUP, found_across_groups, older_report};
+use ingather_testkit::together::{bins, waiting};
 
 /// Seeds that are tried, the same as without a fault.
 const SEEDS: u64 = 200;
@@ -175,6 +175,14 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::NoEntryUnguarded, Check::Scenario("site_no_entries")),
     (Failpoint::ForNowIsForGood, Check::Scenario("site_for_now")),
     (Failpoint::EmptySeedsUnguarded, Check::Scenario("site_leads_nowhere")),
+    (Failpoint::EventOfTwoOwners, Check::Scenario("events_again")),
+    (Failpoint::EventsOutliveTheirProcess, Check::Scenario("events_goes_on")),
+    (Failpoint::PrerequisitesForgotten, Check::Scenario("events_goes_on")),
+    (
+        Failpoint::CompletionWakesNobody,
+        Check::Suite("an event of a run that is busy", || !waiting::is_woken(Duration::from_secs(2))),
+    ),
+    (Failpoint::ParkedLeadsNowhere, Check::Scenario("events_left")),
     (
         Failpoint::GroupsCross,
         Check::Suite("two authority groups in one output", || {

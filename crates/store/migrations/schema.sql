@@ -90,6 +90,14 @@ CREATE TABLE queue (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, due BIGINT
   run BIGINT NOT NULL, reason TEXT NOT NULL, request_count BIGINT NOT NULL) /*clustered*/;
 CREATE INDEX queue_job ON queue (job, document);
 CREATE INDEX queue_access ON queue (document) WHERE reason = 'access';
+-- events that are pending: which document of which job began it, in which process, and when
+CREATE TABLE event (name TEXT PRIMARY KEY, job BIGINT NOT NULL, document BIGINT NOT NULL, process TEXT NOT NULL,
+  taken_at BIGINT NOT NULL) /*table*/;
+-- a document is not visited while one of its events is pending; once: 1 until its next visit only, 0 as long as a reference says so
+CREATE TABLE prerequisite (document BIGINT NOT NULL, event TEXT NOT NULL, job BIGINT NOT NULL, once BIGINT NOT NULL,
+  PRIMARY KEY (document, event)) /*clustered*/;
+CREATE INDEX prerequisite_job ON prerequisite (job, document);
+CREATE INDEX prerequisite_event ON prerequisite (event, document);
 CREATE TABLE failure (document BIGINT PRIMARY KEY, job BIGINT NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('retrying','failed','skipped')), attempts BIGINT NOT NULL, attempts_max BIGINT NOT NULL,
   first_at BIGINT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL) /*clustered*/;

@@ -169,6 +169,10 @@ checks! {
     20 handed_down_of_nothing Document DOCTOR_HANDED_DOWN_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_HANDED_DOWN]), false,
         "document that is not there hands something down, or is handed it",
         "documents that are not there hand something down, or are handed it", "--repair drops that";
+    20 prerequisites_of_nothing Document DOCTOR_PREREQUISITES_OF_NOTHING
+        Repair::Statements(&[&queries::DOCTOR_DROP_PREREQUISITES]), false,
+        "document that is not there waits for an event",
+        "documents that are not there wait for events", "--repair drops them";
     20 nameless_components Delivery DOCTOR_NAMELESS_COMPONENTS Repair::ByHand, false,
         "part of a document has lost its name: outputs may hold an entry that nobody will remove",
         "parts of documents have lost their names: outputs may hold entries that nobody will remove",

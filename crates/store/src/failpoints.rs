@@ -142,6 +142,11 @@ pub enum Failpoint {
     NoEntryUnguarded,
     ForNowIsForGood,
     EmptySeedsUnguarded,
+    EventOfTwoOwners,
+    EventsOutliveTheirProcess,
+    PrerequisitesForgotten,
+    CompletionWakesNobody,
+    ParkedLeadsNowhere,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -291,6 +296,11 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::NoEntryUnguarded, "a page that says that it is no entry any more leaves outputs at once, and the delete guard does not count it"),
     (Failpoint::ForNowIsForGood, "what a page answers for now counts at once"),
     (Failpoint::EmptySeedsUnguarded, "the delete guard does not mind that all seeds lead nowhere"),
+    (Failpoint::EventOfTwoOwners, "an event that is pending is begun once more"),
+    (Failpoint::EventsOutliveTheirProcess, "events of a process that is dead stay pending"),
+    (Failpoint::PrerequisitesForgotten, "a run that goes on with another one forgets what documents wait for"),
+    (Failpoint::CompletionWakesNobody, "what waits for an event is not visited when it is completed"),
+    (Failpoint::ParkedLeadsNowhere, "a page that waits for an event at the end of a run leads nowhere"),
 ];
 
 #[cfg(feature = "failpoints")]

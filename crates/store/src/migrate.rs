@@ -28,6 +28,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (18, "sealed", include_str!("../migrations/0018_sealed.sql")),
     (19, "links", include_str!("../migrations/0019_links.sql")),
     (20, "handed_down", include_str!("../migrations/0020_handed_down.sql")),
+    (21, "events", include_str!("../migrations/0021_events.sql")),
 ];
 
 /// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times

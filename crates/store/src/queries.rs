@@ -347,6 +347,18 @@ queries! {
     shared HANDED_DOWN_REMOVE = "handed_down/remove";
     shared HANDED_DOWN_REMOVE_TO = "handed_down/remove_to";
     shared HANDED_DOWN_REMOVE_BY = "handed_down/remove_by";
+    shared EVENT_BEGIN = "event/begin";
+    shared EVENT_COMPLETE = "event/complete";
+    shared EVENT_FREE_ALL = "event/free_all";
+    shared EVENT_LEAVE = "event/leave";
+    shared EVENT_HOLDER = "event/holder";
+    shared EVENT_LIST = "event/list";
+    shared EVENT_AWAITED = "event/awaited";
+    shared PREREQUISITE_PUT = "prerequisite/put";
+    shared PREREQUISITE_REMOVE = "prerequisite/remove";
+    shared PREREQUISITE_DROP = "prerequisite/drop";
+    shared PREREQUISITE_OF_JOB = "prerequisite/of_job";
+    shared PREREQUISITE_PENDING = "prerequisite/pending";
     shared EXTRACT_PUT = "extract/put";
     shared EXTRACT_GET = "extract/get";
     shared EXTRACT_DIGESTS = "extract/digests";
@@ -360,6 +372,8 @@ queries! {
     shared DOCTOR_DROP_LINKS = "doctor/drop_links";
     shared DOCTOR_HANDED_DOWN_OF_NOTHING = "doctor/handed_down_of_nothing";
     shared DOCTOR_DROP_HANDED_DOWN = "doctor/drop_handed_down";
+    shared DOCTOR_PREREQUISITES_OF_NOTHING = "doctor/prerequisites_of_nothing";
+    shared DOCTOR_DROP_PREREQUISITES = "doctor/drop_prerequisites";
     shared DOCTOR_EXTRACTS_OF_NOTHING = "doctor/extracts_of_nothing";
     shared DOCTOR_DROP_EXTRACTS = "doctor/drop_extracts";
     shared DOCTOR_DROP_EXTRACT_TEXTS = "doctor/drop_extract_texts";

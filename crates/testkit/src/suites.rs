@@ -1,6 +1,7 @@
 //! Conformance suites: what a connector promises, as one call for each role. A breach is a sentence that names the promise.
 
 mod authority;
+pub mod events;
 mod output;
 mod referring;
 mod repository;

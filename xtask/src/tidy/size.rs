@@ -12,6 +12,7 @@ const TABLE: &str = "//! table:";
 /// Folders that may be long, by a part of their path: each entry is one of a list, not a part of a design.
 const LONG_FOLDERS: &[(&str, &str)] = &[
     ("sql", "one statement each"),
+    ("migrations", "one step each"),
     ("crates/connectors/src", "one connector each"),
     ("docs/generated/connectors", "one connector each"),
     ("scenarios", "one case each"),

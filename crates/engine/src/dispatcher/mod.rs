@@ -391,9 +391,8 @@ impl Dispatcher {
         bins.into_iter().next().unwrap_or_else(|| self.feed.job.clone())
     }
 
-    /// Whoever feeds it looks: there may be more to hand over.
+    /// Whoever feeds it looks: there may be more to hand over. Whoever is about to wait has not looked before this, or sees it.
     pub(crate) fn stir(&self) {
-        // Whoever is about to wait has not looked before this, or sees it.
         drop(self.lock());
         self.state.notify();
     }
@@ -464,9 +463,10 @@ impl Dispatcher {
         self.state.wait_at_most(self.lock(), longest, |state| state.paused && state.error.is_none()).1
     }
 
-    /// Waits, at most `longest`, for the end of the run.
-    pub(crate) fn rest(&self, longest: Duration) {
-        drop(self.state.wait_at_most(self.lock(), longest, |state| !state.closed));
+    /// Waits, at most `longest`, for the end of the run, or until `stirs` says that there is more to hand over.
+    pub(crate) fn rest_until(&self, longest: Duration, stirs: impl Fn() -> bool) {
+        let waits = |state: &mut State| !(state.closed || state.stopping || stirs());
+        drop(self.state.wait_at_most(self.lock(), longest, waits));
     }
 
     /// Ends the run: whoever waits goes on.

@@ -4,7 +4,7 @@ use ingather_contract::refers::Refers;
 use ingather_contract::repository::Repository;
 use ingather_model::ids::Digest;
 use ingather_store::jobs::Job;
-use ingather_store::{Durability, runs};
+use ingather_store::{Durability, events, runs};
 
 use super::{Engine, Mode, Options};
 use crate::error::{EngineError, Refusal, Result};
@@ -13,7 +13,7 @@ use crate::run::Run;
 use crate::run::drain::drain;
 use crate::run::reach::handed::withdraw;
 use crate::run::reach::hops::Distances;
-use crate::run::reach::{Reach, feed};
+use crate::run::reach::{Reach, feed, left};
 
 impl Engine {
     /// What a run reaches, where the source is found by following links.
@@ -51,7 +51,22 @@ impl Engine {
             job.definition.outputs.join("\n")
         );
         let distances = (!hops.counts_nothing()).then(|| Distances::new(counted, hops.keeps()));
-        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()), distances)))
+        let events = self.process.events.clone();
+        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()), distances, events)))
+    }
+
+    /// Completes an event in place of its owner, who has forgotten it: what waits for it is visited. False where it was not pending.
+    ///
+    /// # Errors
+    /// `ReadOnly` where the store is open for reading only; what it says.
+    pub fn free_event(&self, name: &str) -> Result<bool> {
+        let writer = self.writing()?;
+        let was_pending = writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            events::complete(sql, name)
+        })?;
+        self.process.events.completed(name);
+        Ok(was_pending)
     }
 }
 
@@ -84,4 +99,11 @@ pub(super) fn settle(run: &Run, lister: &Lister<'_>) -> Result<()> {
             return Ok(());
         }
     }
+}
+
+/// What a person should know of a run at its end: of its source, and of documents that it leaves to the next one.
+pub(super) fn notes(run: &Run) -> Result<Vec<String>> {
+    let mut notes = run.author.repository.notes();
+    notes.extend(left::notes(run)?);
+    Ok(notes)
 }

@@ -229,7 +229,7 @@ impl Engine {
             stopped,
             error,
             kept_out: run.kept_out.load(Ordering::Relaxed),
-            notes: run.author.repository.notes(),
+            notes: following::notes(&run)?,
             millis: self.clock.now() - started,
         })
     }

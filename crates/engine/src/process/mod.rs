@@ -2,6 +2,7 @@
 //! threads that visit.
 
 pub(crate) mod erasing;
+pub(crate) mod events;
 mod kept_out;
 pub(crate) mod lease_keeper;
 pub(crate) mod moving;
@@ -20,6 +21,7 @@ use ingather_contract::call::Cancel;
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::notify::Notify;
 
+use self::events::EventWaits;
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
 use self::throttles::{Rules, Throttles};
 pub use self::under_way::{Aborted, Glance, Met};
@@ -63,6 +65,8 @@ pub struct Process {
     pub(crate) under_way: Arc<UnderWay>,
     pub(crate) visitors: Arc<Visitors>,
     pub(crate) throttles: Arc<Throttles>,
+    /// Who waits for events.
+    pub(crate) events: Arc<EventWaits>,
     lease: LeaseKeeper,
     /// Continuous jobs that are not watched, and why.
     unwatched: Mutex<BTreeMap<JobId, String>>,
@@ -83,10 +87,15 @@ impl Default for Process {
 impl Process {
     /// One that keeps about as many containers of each repository connection in memory.
     pub fn keeping(containers: usize) -> Process {
+        let under_way: Arc<UnderWay> = Arc::default();
         Process {
             outputs: Arc::default(),
             containers: ContainerPool::new(containers),
-            under_way: Arc::default(),
+            events: Arc::new(EventWaits::new({
+                let under_way = under_way.clone();
+                move |job| under_way.works_on(job)
+            })),
+            under_way,
             visitors: Arc::default(),
             throttles: Arc::default(),
             lease: LeaseKeeper::default(),

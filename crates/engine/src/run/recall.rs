@@ -1,5 +1,6 @@
 //! Documents that wait, handed to the visitors as the inventory knows them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -9,9 +10,15 @@ use ingather_store::{documents, queue};
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
+use crate::run::reach::parked;
 
-/// Hands documents that wait to the workers, as the inventory knows them; those that were handed over.
+/// Hands documents that wait to the workers, as the inventory knows them, but for those that wait for events; those that were handed over.
 pub(crate) fn recall(run: &Run, ids: &[i64]) -> Result<Vec<i64>> {
+    let ready = match &run.reach {
+        Some(reach) => Cow::Owned(parked::ready(run, reach, ids)?),
+        None => Cow::Borrowed(ids),
+    };
+    let ids = &*ready;
     let (mut stored, wanted, noted) = run.reader.read(|sql| {
         let noted = run.attention.noted(sql, ids)?;
         Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?, noted))

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use ingather_contract::call::CallContext;
-use ingather_model::ids::{ContainerId, Digest};
+use ingather_model::ids::{ContainerId, Digest, JobId};
 use ingather_model::job::Definition;
 use ingather_model::lifecycle::outcome::FailureCode;
 use ingather_model::limits;
@@ -23,6 +23,7 @@ use crate::containers::pool::SharedContainers;
 use crate::containers::{Containers, ListedContainers};
 use crate::delivery::author::Author;
 use crate::dispatcher::{Dispatcher, WorkItem};
+use crate::process::events::Waiter;
 use crate::progress::Progress;
 use crate::run::drain::PAUSED;
 use crate::run::reach::Reach;
@@ -99,6 +100,19 @@ pub(crate) struct Waiting {
     pub(crate) noted: Noted,
 }
 
+impl Waiter for RunState {
+    fn job(&self) -> JobId {
+        self.job.id
+    }
+
+    fn completed(&self, event: &str) {
+        if let Some(reach) = &self.reach {
+            reach.completed(event);
+            self.dispatcher.stir();
+        }
+    }
+}
+
 impl RunState {
     pub(crate) fn fence(&self, sql: &mut Sql<'_>) -> std::result::Result<(), StoreError> {
         self.lease.as_ref().map_or(Ok(()), |lease| lease.fence(sql))
@@ -173,9 +187,9 @@ impl RunState {
         .is_some()
     }
 
-    /// Nobody wants a document any more that is tried again.
-    pub(crate) fn gives_up(&self, id: i64) {
-        lock(&self.waiting).remove(&id);
+    /// Nobody wants a document any more that is tried again; whether it was.
+    pub(crate) fn gives_up(&self, id: i64) -> bool {
+        lock(&self.waiting).remove(&id).is_some()
     }
 
     /// Whether a document was new to this run when it had to wait; `waits_now`: it is one of those.

@@ -9,6 +9,7 @@ use ingather_model::limits;
 use ingather_model::retry::{self, Attempts, Next};
 use ingather_model::run_counts::{Counter, RunCounts};
 use ingather_store::documents::links;
+use ingather_store::events::{self, Lasts};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
 use ingather_store::runs::history::Noted;
@@ -34,6 +35,8 @@ struct CompletedVisit<'v> {
 struct Completion<'v> {
     run: &'v Arc<RunState>,
     completed: Vec<CompletedVisit<'v>>,
+    /// Documents that may have waited for events once.
+    waited: Vec<i64>,
 }
 
 /// Rows of visits that are over, for the transaction that ends them; [`Completions::counted`] after its commit.
@@ -50,7 +53,16 @@ impl<'v> Completions<'v> {
             // An output has changes of few runs at a time.
             match by_run.iter_mut().find(|of| Arc::ptr_eq(of.run, &visit.run)) {
                 Some(of) => of.completed.push(completed),
-                None => by_run.push(Completion { run: &visit.run, completed: vec![completed] }),
+                None => by_run.push(Completion {
+                    run: &visit.run,
+                    completed: vec![completed],
+                    waited: Vec::new(),
+                }),
+            }
+        }
+        for Completion { run, completed, waited } in &mut by_run {
+            if let Some(reach) = &run.reach {
+                *waited = reach.waited_once(completed.iter().map(|completed| completed.visit.item.id));
             }
         }
         Completions { by_run }
@@ -113,6 +125,7 @@ impl Completion<'_> {
         if !unkept.is_empty() && run.definition.keep == Keep::Extracted {
             extracts::forget(sql, &unkept)?;
         }
+        events::drop_prerequisites(sql, &self.waited, Lasts::Once)?;
         states::end(sql, run.job.id, run.number, run.call.now(), &ended)?;
         history::note(sql, run, run.call.now(), self.noted().collect())
     }

@@ -1,7 +1,8 @@
 //! The visit of a document that leads to others: what it leads to is on disk before anything of it is sent, so that no crash between the two
 //! loses what can be reached by it alone.
 
-use ingather_contract::refers::{Asked, Leads, Refers, VisitAnswer};
+use ingather_contract::events::{EventName, EventNames};
+use ingather_contract::refers::{Asked, HandedDown, Leads, Refers, VisitAnswer};
 use ingather_contract::repository::Observed;
 use ingather_model::document::Links;
 use ingather_model::fault::{Fault, Reason};
@@ -13,13 +14,14 @@ use ingather_store::documents::{DocumentUpdate, links};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::NotedFailure;
 
+use super::events::{VisitEvents, bounded};
 use super::outcome::{Outcome, VisitArtifacts};
 use super::pipeline::Passed;
 use super::steady::{Done, SecondLook};
 use super::{Visitor, is_partial, is_steady};
 use crate::error::Result;
 use crate::run::Run;
-use crate::run::reach::{self, Found, Reach, handed};
+use crate::run::reach::{self, Found, Reach, handed, parked};
 
 /// Visits of one claim whose documents were read, and of which nothing is sent yet.
 pub(super) struct Pages<'r> {
@@ -66,17 +68,19 @@ impl<'r> Pages<'r> {
         let (handed_down, handed) = handed::to(self.run, visitor.item.id)?;
         let memo = visitor.memo(handed)?;
         visitor.memo.handed = handed;
-        let asked = Asked { key: &visitor.item.name, memo: memo.as_deref(), handed_down: &handed_down };
-        let visited = visitor.read_page(refers, &asked, &mut passed);
+        let told = (memo.as_deref(), &handed_down);
+        let visited = visitor.read_page(refers, told, &mut passed).and_then(bounded);
         if visitor.interrupted.get() {
             visitor.put_back();
             return Ok(());
         }
         // Its place is free before outputs are asked for anything.
         visitor.item.admission = None;
-        if matches!(visited, Ok(VisitAnswer::NotYet)) && self.reach.is_first_delay(visitor.item.id) {
-            visitor.put_back();
-            return Ok(());
+        if let Ok(VisitAnswer::Again { after }) = &visited {
+            match self.again(visitor, after)? {
+                None => return Ok(()),
+                Some(failed) => visitor = failed,
+            }
         }
         if let (Ok(VisitAnswer::Unchanged { acl }), Some(_)) = (&visited, &memo) {
             let acl_id = visitor.acl_id_of(acl)?;
@@ -101,7 +105,7 @@ impl<'r> Pages<'r> {
             Ok(VisitAnswer::Read(..) | VisitAnswer::NoEntry(..)) => {
                 broken("the connector says of a document more than it may")
             }
-            Ok(VisitAnswer::NotYet) => broken("the connector puts it off again and again"),
+            Ok(VisitAnswer::Again { .. }) => broken("the connector puts it off again and again"),
             Ok(VisitAnswer::Unchanged { .. }) => broken("the connector compared it with nothing"),
             // Nothing is lost by believing at once that what was never there is not there. The dead link stays known: where the page that
             // has it is as before, nobody reads it again.
@@ -169,6 +173,18 @@ impl<'r> Pages<'r> {
             .all(|reference| reference.relation < self.relations && handed::is_small(&reference.hands_down))
     }
 
+    /// A visit asks for its document again; given back where it has done so too often.
+    fn again(&self, visitor: Visitor<'r>, after: &[EventName]) -> Result<Option<Visitor<'r>>> {
+        if parked::put_off(self.run, self.reach, visitor.item.id, after)? {
+            return Ok(None);
+        }
+        if self.reach.may_come_again(visitor.item.id) {
+            visitor.put_back();
+            return Ok(None);
+        }
+        Ok(Some(visitor))
+    }
+
     /// Whether what was read is so much that it is to be sent before more is read.
     pub(super) fn is_much(&self) -> bool {
         self.bytes >= limits::LOOKS_BYTES_MAX as u64
@@ -206,11 +222,18 @@ impl<'r> Visitor<'r> {
     fn read_page(
         &self,
         refers: &dyn Refers,
-        asked: &Asked<'_>,
+        (memo, handed_down): (Option<&[u8]>, &HandedDown),
         passed: &mut Option<Passed>,
     ) -> std::result::Result<VisitAnswer, Fault> {
         self.fetches();
-        let visited = refers.visit(&self.run.call, asked, &mut |record, acl, content| {
+        let asked = Asked {
+            key: &self.item.name,
+            memo,
+            handed_down,
+            events: &VisitEvents::new(self.run, self.item.id),
+            names: EventNames { connection: &self.run.definition.repository, job: &self.run.job.name },
+        };
+        let visited = refers.visit(&self.run.call, &asked, &mut |record, acl, content| {
             let run = self.run;
             let audience = || run.audiences.of(self.item.container, &run.pipeline.access(acl));
             let mut links = Links::default();

@@ -34,6 +34,7 @@ fn play(name: &str) {
 }
 
 scenarios! {
+    events_again events_goes_on events_left events_order
     erased_and_held erased_and_killed erased_and_unsettled erased_by_half erased_from_one_job erased_in_the_middle_of_a_run erased_of_all_jobs erased_while_an_output_is_away
     narrowed_and_tried_again sent_again access_of_another_owner held_by_a_broken_listing held_by_a_rule numbers_never_go_back output_left_unseen replaced_above_the_root replaced_while_written retired_and_unconfirmed store_put_back two_owners_one_batch
     unread_and_unconfirmed begun_and_taken_back older_and_dead pending_of_another_owner unread_in_a_plain_output left_entries old_text_opens openings_by_job openings_of_removed_folders openings_of_shared_entries openings_of_silent_jobs opens_at_once row_is_not_the_output unmet_and_kept told_and_cut replaced_above retired_and_back tried_again_elsewhere

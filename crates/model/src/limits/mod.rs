@@ -399,6 +399,17 @@ pub const HANDED_DOWN_BYTES_MAX: usize = 16 << 10;
 pub const HANDED_DOWN_PARENTS_MAX: usize = 256;
 /// Bytes that a repository may keep with a document for its next visit: a version tag, a date, some flags.
 pub const MEMO_BYTES_MAX: usize = 1 << 10;
+/// Bytes of the name of an event, scope included: names of a connection, of a host and of what is done there.
+pub const EVENT_NAME_BYTES_MAX: usize = 512;
+/// Events that one document may wait for.
+pub const PREREQUISITES_MAX: usize = 16;
+/// How often a document is asked for again in a run although it did not have to wait for any event: the rules of its host have to be read, or the event was
+/// completed just before. More would be a connector that never comes to an end.
+pub const AGAIN_MAX: u32 = 16;
+/// Events that a run names at its end for which its documents wait.
+pub const EVENTS_TOLD_MAX: usize = 10;
+/// Events that are shown at once: people look for one that is forgotten, and the oldest come first.
+pub const EVENTS_SHOWN_MAX: usize = 1_000;
 /// Bytes of all links of one document and of what goes with them: 10,000 long addresses, or the summaries of a large feed. A document with
 /// more counts as not read to its end.
 pub const LINKS_BYTES_MAX: usize = 4 << 20;

@@ -1,5 +1,6 @@
 //! The system: whether the inventory is sound, and whether what surrounds it lets the program work.
 
+pub mod events;
 pub(crate) mod jobs;
 mod machine;
 mod outputs;

@@ -2,5 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod events;
 mod lifecycle;
 mod service;

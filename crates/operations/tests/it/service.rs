@@ -29,6 +29,7 @@ use ingather_testkit::clock::HandClock;
 use ingather_testkit::memory_kinds::MEMORY;
 use ingather_testkit::memory_output::locked;
 use ingather_testkit::script_repository::REPOSITORY;
+use ingather_testkit::script_repository::site::SITE;
 use ingather_testkit::together::gate::Gate;
 use ingather_testkit::world::World;
 use serde::Serialize;
@@ -77,7 +78,7 @@ pub(crate) struct Lacks {
 
 impl Lacks {
     fn registry(self) -> Registry {
-        const SOURCES: &[&RepositoryKind] = &[&FILES];
+        const SOURCES: &[&RepositoryKind] = &[&FILES, &SITE];
         const OUTPUTS: &[&OutputKind] = &[&MEMORY];
         let repositories = if self.source { &[] } else { SOURCES };
         let outputs = if self.output { &[] } else { OUTPUTS };

@@ -1,5 +1,6 @@
 //! Documents: what the inventory knows, by key, by id and in key order.
 
+pub mod events;
 pub mod handed_down;
 pub mod links;
 pub mod states;
@@ -315,6 +316,7 @@ pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
         crate::extracts::forget(sql, &gone)?;
         sql.execute(&queries::LINK_REMOVE, &values)?;
         handed_down::forget(sql, job, &gone)?;
+        sql.execute(&queries::PREREQUISITE_REMOVE, &values)?;
         sql.execute(&queries::DOCUMENT_TEXT_REMOVE, &values)?;
         sql.execute(&queries::DOCUMENT_REMOVE, &values)
     })?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use crate::db::{Sql, Value};
 use crate::error::{Result, StoreError};
 use crate::failpoints::{Failpoint, failpoint};
-use crate::queries;
+use crate::{events, queries};
 use ingather_model::limits;
 
 /// The part that stands for all work while one process does everything.
@@ -56,7 +56,7 @@ pub fn since(sql: &mut Sql<'_>, now: i64) -> Result<Option<i64>> {
     Ok(alive.filter_map(|member| member.id.rsplit('-').next().and_then(|at| at.parse().ok())).min())
 }
 
-/// Takes the whole work. Members of the same `host` are dead: the caller holds the lock of their data directory.
+/// Takes the whole work, and completes all events. Members of the same `host` are dead: the caller holds the lock of their data directory.
 ///
 /// # Errors
 /// [`StoreError::Held`] when a live member of another host is on record.
@@ -79,6 +79,7 @@ pub fn take(sql: &mut Sql<'_>, member: &Member, now: i64) -> Result<Lease> {
         Value::Text(&member.doing),
     ];
     sql.execute(&queries::PROCESS_JOIN, &values)?;
+    events::free_all(sql)?;
     let epoch =
         sql.one(&queries::PART_TAKE, &[Value::Int(WHOLE), Value::Text(&member.id)], |row| row.int(0))?;
     let extended = Arc::new(AtomicI64::new(i64::MIN));
@@ -125,8 +126,9 @@ impl Lease {
         steady.saturating_add(for_ms) <= until
     }
 
-    /// Gives the work back at an orderly end.
+    /// Gives the work back at an orderly end; the events that it holds are completed.
     pub fn leave(&self, sql: &mut Sql<'_>) -> Result<()> {
+        events::leave(sql, &self.process)?;
         sql.execute(&queries::PROCESS_LEAVE, &[Value::Text(&self.process)])?;
         Ok(())
     }

@@ -109,6 +109,7 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("links_of_nothing", "INSERT INTO link VALUES (99,'')", true),
     ("handed_down_of_nothing", "INSERT INTO handed_down VALUES (99,1,4,'{}')", true),
     ("handed_down_of_nothing", "INSERT INTO handed_down VALUES (1,99,4,'{}')", true),
+    ("prerequisites_of_nothing", "INSERT INTO prerequisite VALUES (99,'global:e',4,0)", true),
     ("extracts_of_nothing", "INSERT INTO extract (document, version, stages, head) VALUES (99,1,1,'')", true),
     ("extracts_of_nothing", "INSERT INTO extract_text VALUES (9,'')", true),
     ("nameless_components", "DELETE FROM component WHERE document = 2", false),

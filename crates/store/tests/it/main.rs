@@ -4,6 +4,7 @@
 
 mod conflicts;
 mod doctor;
+mod events;
 mod handles;
 mod history;
 mod intents;

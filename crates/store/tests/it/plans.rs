@@ -32,6 +32,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("delivery/leaving_any", "the first row of the partial index of removals that are not confirmed"),
     ("delivery/left", "a list of ids that is made unique"),
     ("delivery/drop_dangling", "walks one output after every entry of it was looked at"),
+    ("event/", "events that are pending: a handful of rows"),
     ("erased/waiting", "walks the partial index of what is still to be erased"),
     ("notice/next", "the first row of the partial index of notices that wait"),
     ("notice/oldest", "the first row of an index"),
@@ -57,6 +58,7 @@ const SMALL: &[&str] = &[
     "json_each",
     "tally",
     "history_from",
+    "event",
     "j",
     "up",
 ];

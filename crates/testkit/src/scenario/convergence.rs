@@ -27,6 +27,7 @@ impl Play {
         site(&self.world, Site::heal);
         self.world.shelves.values().for_each(|shelf| locked(shelf).heal());
         self.note_source();
+        self.events().iter().try_for_each(|event| self.free(event))?;
         self.resume_all()?;
         for round in 0..ROUNDS_MAX {
             // What is missing from a site has to be so for as long.

@@ -76,6 +76,8 @@ impl Play {
                 read.sort();
                 list(read)
             }
+            ["order"] => list(self.order()),
+            ["events"] => list(self.events()),
             ["visited"] => list(self.visited()),
             ["as_before"] => self.as_before().to_string(),
             ["documents", job] => {

@@ -382,13 +382,18 @@ impl Play {
         self.live_jobs().into_iter().filter(is_over_a_site).collect()
     }
 
-    /// The site as a job meets it now.
+    /// The site as a job meets it now: what waits for events that are pending now may not be visited, like a page that fails.
     pub(super) fn sight(&self, job: &Job) -> Sight {
+        let is_pending = !self.events().is_empty();
         site(&self.world, |site| {
+            let met = |page: &Page| {
+                let waits = !page.after.is_empty() || page.begins.is_some() || !page.again.is_empty();
+                Page { failing: page.failing.max(u32::from(waits && is_pending)), ..page.clone() }
+            };
             let erased = site.pages.keys().chain(&site.seeds);
             Sight {
                 erased: erased.filter(|name| self.erased.is_erased(&job.name, name)).cloned().collect(),
-                pages: site.pages.clone(),
+                pages: site.pages.iter().map(|(name, page)| (name.clone(), met(page))).collect(),
                 seeds: site.seeds.clone(),
                 named: site.seeding_fails_after.unwrap_or(usize::MAX),
                 hops: job.definition.hops.clone(),

@@ -9,12 +9,21 @@
 //! site a failing:3 | broken | missing | gone | shut | no_entry | for_now | left_out | cut_off | sound
 //!                                  so often it cannot be read, it is no page, 404, 410, 401, it leads on without an entry, the same for now,
 //!                                  a rule leaves it out, half of its links are found, it is there
+//! site b after:e+f, a begins:e, c completes:e
+//!                                  who leads to `b` says that it comes after these events; the visit of `a` begins one, or comes again
+//!                                  after it; that of `c` completes it; `job/e` and `connection/e` are events of one job or connection,
+//!                                  and nothing behind the colon takes it back
+//! site a again:e | again:          its next visit comes again after that event, or at once
+//! free global:e                    a person frees an event; `expect events: global:e, job:docs:f` are those that are pending
 //! site all forgetful               no page says that it is as before; `all remembering`
 //! crash before read:a              the process dies when it asks for that page
-//! expect visited: a, b, b          pages that were asked for since this was asked last; `expect as_before: 1`: so many said so
+//! expect visited: a, b, b          pages that were asked for since this was asked last; `expect order: b, a, b`: as they were;
+//!                                  `expect as_before: 1`: so many said so
 //! ```
 
 use ingather_model::fault::Fault;
+use ingather_model::limits;
+use ingather_store::events;
 
 use super::Play;
 use super::steps::{acl, number};
@@ -33,9 +42,28 @@ impl Play {
         })
     }
 
+    /// A person frees an event.
+    pub(super) fn free(&self, name: &str) -> Result<(), String> {
+        match self.world.engine().free_event(name).map_err(|error| error.to_string())? {
+            true => Ok(()),
+            false => Err(format!("the event {name} is not pending")),
+        }
+    }
+
+    /// Events that are pending.
+    pub(super) fn events(&self) -> Vec<String> {
+        let pending = self.world.engine().reader.read(|sql| events::list(sql, limits::EVENTS_SHOWN_MAX));
+        pending.expect("the store answers").into_iter().map(|event| event.name).collect()
+    }
+
+    /// Pages that were asked for since this was asked last, in order.
+    pub(super) fn order(&self) -> Vec<String> {
+        site(&self.world, |site| std::mem::take(&mut site.visited))
+    }
+
     /// Pages that were asked for since this was asked last, each as often as it was.
     pub(super) fn visited(&self) -> Vec<String> {
-        let mut visited = site(&self.world, |site| std::mem::take(&mut site.visited));
+        let mut visited = self.order();
         visited.sort();
         visited
     }
@@ -73,6 +101,12 @@ fn change_page(page: &mut Page, word: &str) -> Result<(), String> {
         Some(("hands", what)) => page.hands = names(what).into_iter().collect(),
         Some(("access", who)) => page.acl = Some(acl(who)),
         Some(("failing", times)) => page.failing = number(times)?,
+        Some(("after", events)) => page.after = names(events),
+        Some(("begins", event)) => page.begins = Some(event.to_owned()).filter(|event| !event.is_empty()),
+        Some(("completes", event)) => {
+            page.completes = Some(event.to_owned()).filter(|event| !event.is_empty())
+        }
+        Some(("again", event)) => page.again = vec![event.to_owned()],
         Some(_) => return Err(format!("a page has no `{word}`")),
         None if word.starts_with('v') => page.text = word.to_owned(),
         None => {

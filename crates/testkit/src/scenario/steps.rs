@@ -43,6 +43,7 @@ impl Play {
             "job" => self.define(rest),
             "source" => self.source(rest),
             "site" => self.change_site(rest),
+            "free" => self.free(rest),
             "meanwhile" => self.meanwhile(rest),
             "listing" => self.listing(rest),
             "reader" => {

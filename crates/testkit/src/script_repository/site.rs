@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_contract::call::CallContext;
+use ingather_contract::events::{EventName, EventNames};
 use ingather_contract::refers::{Asked, HandedDown, Leads, ReadPage, Reference, Refers, VisitAnswer};
 use ingather_contract::repository::{
     ContainerReport, Group, Item, Listing, Named, Observed, Page as ListedPage, Presence, ReadContent,
@@ -77,6 +78,23 @@ pub struct Page {
     pub failing: u32,
     /// Who may see it; none: everybody.
     pub acl: Option<Acl>,
+    /// Events: whoever leads to it has them completed before; see [`event`].
+    pub after: Vec<String>,
+    /// Its visit begins this event, or comes again after it.
+    pub begins: Option<String>,
+    /// Its visit completes this event.
+    pub completes: Option<String>,
+    /// Its next visits come again after these events, one each; an empty one: at once.
+    pub again: Vec<String>,
+}
+
+/// An event of a script: `e` of all jobs, `connection/e` of one connection, `job/e` of one job.
+pub fn event(names: &EventNames<'_>, text: &str) -> EventName {
+    match text.split_once('/') {
+        Some(("connection", name)) => names.connection(name),
+        Some(("job", name)) => names.job(name),
+        _ => names.global(text),
+    }
 }
 
 impl Page {
@@ -127,7 +145,8 @@ impl Site {
     pub fn heal(&mut self) {
         (self.seeding_fails_after, self.forgetful) = (None, false);
         for page in self.pages.values_mut() {
-            page.failing = 0;
+            (page.failing, page.begins, page.completes) = (0, None, None);
+            page.again.clear();
             let is_there = !(page.answer.is_missing() || page.answer == Answer::Fault(Fault::Gone));
             if is_there && !matches!(page.answer, Answer::NoEntry | Answer::ForNow) {
                 page.answer = Answer::Text;
@@ -200,10 +219,45 @@ impl ScriptSite {
         }
     }
 
-    fn memo(page: &Page) -> Vec<u8> {
-        let (links, redirects) = (page.links.join("\n"), page.redirects.join("\n"));
-        let bytes = format!("{}\n{links}\n{redirects}\n{:?}\n{:?}", page.text, page.hands, page.answer);
-        bytes.into_bytes()
+    fn memo(page: &Page, references: &[Reference]) -> Vec<u8> {
+        let named = |of: &Reference| match of.after.as_slice() {
+            [] => format!("{} {}", of.relation, of.key),
+            after => format!("{} {} after {after:?}", of.relation, of.key),
+        };
+        let links: Vec<String> = references.iter().map(named).collect();
+        format!("{}\n{}\n{:?}\n{:?}", page.text, links.join("\n"), page.hands, page.answer).into_bytes()
+    }
+
+    /// What its events say to the visit of a page: none where it goes on.
+    fn events(&self, asked: &Asked<'_>, page: &Page) -> Result<Option<VisitAnswer>, Fault> {
+        let named = |text: &String| event(&asked.names, text);
+        if let Some(begins) = page.begins.as_ref().map(named)
+            && !asked.events.begin(&begins)?
+        {
+            return Ok(Some(VisitAnswer::Again { after: vec![begins] }));
+        }
+        if let Some(again) = page.again.first() {
+            locked(&self.site).page(asked.key).again.remove(0);
+            let after = Some(again).filter(|event| !event.is_empty()).map(named);
+            return Ok(Some(VisitAnswer::Again { after: after.into_iter().collect() }));
+        }
+        page.completes.as_ref().map(named).map_or(Ok(()), |event| asked.events.complete(&event))?;
+        Ok(None)
+    }
+
+    /// One that leads to a page of this name.
+    fn reference(&self, names: &EventNames<'_>, page: &Page, (relation, name): (usize, &str)) -> Reference {
+        let after = locked(&self.site).pages.get(name).map(|page| page.after.clone()).unwrap_or_default();
+        Reference {
+            key: name.to_owned(),
+            parent_bytes: parent_bytes(name),
+            relation,
+            hands_down: match page.hands.is_empty() {
+                true => HandedDown::new(),
+                false => HandedDown::from([(HANDED.to_owned(), page.hands.clone())]),
+            },
+            after: after.iter().map(|text| event(names, text)).collect(),
+        }
     }
 
     /// A page is asked for: the world may die meanwhile, and nobody holds the site then.
@@ -252,7 +306,17 @@ impl Refers for ScriptSite {
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
         let page = self.ask(asked.key, call.now())?;
-        let memo = ScriptSite::memo(&page);
+        if let Some(answer) = self.events(asked, &page)? {
+            return Ok(answer);
+        }
+        let incomplete = page.answer == Answer::CutOff;
+        let kept = if incomplete { page.links.len() / 2 } else { page.links.len() };
+        let named =
+            page.links.iter().map(|name| (0, name)).chain(page.redirects.iter().map(|name| (1, name)));
+        let references = named.map(|(relation, name)| self.reference(&asked.names, &page, (relation, name)));
+        let mut references: Vec<Reference> = references.collect();
+        let memo = ScriptSite::memo(&page, &references);
+        references.drain(kept..page.links.len());
         let acl = page.acl.clone().unwrap_or_else(Acl::open);
         {
             let mut site = locked(&self.site);
@@ -261,21 +325,8 @@ impl Refers for ScriptSite {
                 return Ok(VisitAnswer::Unchanged { acl });
             }
         }
-        let reference = |relation: usize, name: &String| Reference {
-            key: name.clone(),
-            parent_bytes: parent_bytes(name),
-            relation,
-            hands_down: match page.hands.is_empty() {
-                true => HandedDown::new(),
-                false => HandedDown::from([(HANDED.to_owned(), page.hands.clone())]),
-            },
-        };
-        let incomplete = page.answer == Answer::CutOff;
-        let kept = if incomplete { page.links.len() / 2 } else { page.links.len() };
-        let links = page.links.iter().take(kept).map(|name| reference(0, name));
-        let references = links.chain(page.redirects.iter().map(|name| reference(1, name))).collect();
-        let memo = Some(memo).filter(|_| !incomplete);
-        let leads = Leads { references, incomplete, memo, ..Leads::default() };
+        let leads =
+            Leads { references, incomplete, memo: Some(memo).filter(|_| !incomplete), ..Leads::default() };
         if page.answer == Answer::ForNow {
             let leads = Leads { for_now: true, memo: None, ..leads };
             return Ok(VisitAnswer::NoEntry(Reason::new("redirect", "it is elsewhere for now"), leads));
@@ -323,8 +374,8 @@ impl Repository for ScriptSite {
         })? {
             VisitAnswer::Read(observed, _) => Ok(*observed),
             VisitAnswer::NoEntry(reason, _) => Err(Fault::Refused(reason)),
-            VisitAnswer::Unchanged { .. } | VisitAnswer::NotYet => {
-                Err(Fault::broken("connector", "nothing was compared"))
+            VisitAnswer::Unchanged { .. } | VisitAnswer::Again { .. } => {
+                Err(Fault::broken("connector", "it cannot be read now"))
             }
         }
     }

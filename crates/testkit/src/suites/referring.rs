@@ -1,12 +1,14 @@
 //! What a repository promises that is found by following links (`crates/contract/src/refers.rs`).
 
 use ingather_contract::call::CallContext;
+use ingather_contract::events::EventNames;
 use ingather_contract::refers::{Asked, Leads, Refers, VisitAnswer};
 use ingather_contract::repository::{HostContext, Page, Repository, RepositoryKind};
 use ingather_model::document::Links;
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 
+use super::events::MemoryEvents;
 use super::secrets::secrets;
 use super::{Breaches, call, must_be_none};
 
@@ -55,10 +57,15 @@ pub fn referring_breaches(kind: &RepositoryKind, sample: &ReferringSample<'_>) -
     let call = call();
     seeds(repository.as_ref(), &call, &mut found);
     names(repository.as_ref(), sample.present.0, &mut found);
-    let visits = Visits { repository: repository.as_ref(), refers, call: &call };
+    let events = MemoryEvents::default();
+    let visits = Visits { repository: repository.as_ref(), refers, call: &call, events: &events };
     visits.content(sample, &mut found);
     visits.absence(sample, &mut found);
     visits.errors(sample, &mut found);
+    let left = events.left();
+    found.unless(left.is_empty(), || {
+        format!("events are pending, or completed by who did not begin them: {left:?}")
+    });
     found.0
 }
 
@@ -103,25 +110,33 @@ struct Visits<'a> {
     repository: &'a dyn Repository,
     refers: &'a dyn Refers,
     call: &'a CallContext,
+    events: &'a MemoryEvents,
 }
 
 impl Visits<'_> {
-    /// Visits a document, and once more where something else was fetched in its place; what was read of it.
+    fn asked<'k>(&'k self, key: &'k str, memo: Option<&'k [u8]>) -> Asked<'k> {
+        let names = EventNames { connection: "suite", job: "suite" };
+        Asked { memo, events: self.events, names, ..Asked::of(key) }
+    }
+
+    /// Visits a document, and again where something else was fetched in its place; what was read of it.
     fn visit(&self, key: &str, memo: Option<&[u8]>) -> (Result<VisitAnswer, Fault>, Option<Vec<u8>>) {
         let mut bytes = None;
         let mut once = || {
-            self.refers.visit(self.call, &Asked { memo, ..Asked::of(key) }, &mut |_, _, content| {
+            self.refers.visit(self.call, &self.asked(key, memo), &mut |_, _, content| {
                 let mut whole = Vec::new();
                 content.read_to_end(&mut whole).map_err(|error| Fault::passing("io", error.to_string()))?;
                 bytes = Some(whole);
                 Ok(Links::default())
             })
         };
-        let answer = match once() {
-            Ok(VisitAnswer::NotYet) => once(),
-            answer => answer,
-        };
-        (answer, bytes)
+        for _ in 0..limits::AGAIN_MAX {
+            match once() {
+                Ok(VisitAnswer::Again { after }) if self.events.are_completed(&after) => {}
+                answer => return (answer, bytes),
+            }
+        }
+        (once(), bytes)
     }
 
     /// What is read is what is there, and what changed is never said to be as before.
@@ -193,7 +208,7 @@ impl Visits<'_> {
     /// What a reader says of the content is what a visit says.
     fn errors(&self, sample: &ReferringSample<'_>, found: &mut Breaches) {
         let said = Fault::broken("suite", "the reader does not want it");
-        let asked = Asked::of(sample.present.0);
+        let asked = self.asked(sample.present.0, None);
         let answer = self.refers.visit(self.call, &asked, &mut |_, _, _| Err(said.clone()));
         let is_said = answer.as_ref().err() == Some(&said);
         found.unless(is_said, || format!("a reader says that it cannot read, and the visit {answer:?}"));

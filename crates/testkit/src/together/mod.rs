@@ -8,6 +8,7 @@ pub mod pause;
 pub mod people;
 pub mod service;
 pub mod site;
+pub mod waiting;
 
 use std::sync::{Mutex, MutexGuard};
 

@@ -1,4 +1,4 @@
-//! Sessions of sites where people log in by a form: one thread logs in while the others wait, a page for whoever is not logged in is never
+//! Sessions of sites where people log in by a form: one visit logs in, by an event, and the others come again after that; a page for whoever is not logged in is never
 //! taken for the page that was asked for, and a login that does not work is not tried again and again.
 
 mod form;
@@ -8,12 +8,13 @@ mod tests;
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use ingather_contract::call::CallContext;
+use ingather_contract::events::{EventName, Events};
+use ingather_contract::refers::Asked;
 use ingather_model::fault::{Exhausted, Fault, Reason};
 use ingather_model::limits;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use url::Url;
 
 use self::rules::Rules;
@@ -28,7 +29,7 @@ pub(super) struct Login {
     rules: Rules,
     /// How often it worked: whoever asked before the last time asks again.
     worked: AtomicU64,
-    /// Held by whoever logs in.
+    /// Never held while anything is asked for.
     state: Mutex<State>,
 }
 
@@ -60,27 +61,36 @@ impl Login {
         }
     }
 
-    fn locked(&self, call: &CallContext) -> Result<MutexGuard<'_, State>, Fault> {
-        loop {
-            if let Some(state) = self.state.try_lock_for(Duration::from_millis(limits::WEB_LOOK_MS)) {
-                return Ok(state);
-            }
-            if call.cancel.cancelled() {
-                return Err(Fault::passing("cancelled", "waiting for a login was stopped"));
-            }
-        }
+    /// The event that is pending while somebody logs in, in any job of the connection: there are sites where one login ends another.
+    fn event(&self, asked: &Asked<'_>) -> EventName {
+        asked.names.connection(&format!("login:{}", self.rules.page.host_str().unwrap_or_default()))
     }
 
-    /// Logs in, unless somebody did since `before`.
-    fn renew(&self, site: &Site, call: &CallContext, before: u64) -> Result<(), Fault> {
-        let mut state = self.locked(call)?;
+    /// Logs in, unless somebody did since `before`; the event after which to come again where somebody else is about to.
+    fn renew(
+        &self,
+        site: &Site,
+        call: &CallContext,
+        asked: &Asked<'_>,
+        before: u64,
+    ) -> Result<Option<EventName>, Fault> {
+        let event = self.event(asked);
+        if !asked.events.begin(&event)? {
+            return Ok(Some(event));
+        }
+        let owned = Owned { events: asked.events, event: &event };
+        let renewed = self.renew_alone(site, call, before);
+        owned.complete()?;
+        renewed.map(|()| None)
+    }
+
+    fn renew_alone(&self, site: &Site, call: &CallContext, before: u64) -> Result<(), Fault> {
         if self.worked.load(Ordering::SeqCst) > before {
             return Ok(());
         }
-        if let Some((until, why)) = state.wait.as_ref().filter(|(until, _)| call.now() < *until) {
+        if let Some((until, why)) = self.state.lock().wait.as_ref().filter(|(until, _)| call.now() < *until) {
             return Err(self.passing(why, Some(until - call.now())));
         }
-        state.tries += 1;
         let client = site.client()?;
         let logging = Logging { rules: &self.rules, site, client, call };
         let failed = logging.log_in().err();
@@ -89,27 +99,29 @@ impl Login {
             client.session_begins();
             self.worked.fetch_add(1, Ordering::SeqCst);
         }
-        state.wait = None;
+        let mut state = self.state.lock();
+        (state.tries, state.wait) = (state.tries + 1, None);
         if state.tries >= limits::WEB_LOGIN_ATTEMPTS_MAX {
             let why = failed.clone().unwrap_or_else(|| "the login works, and pages ask for it again".into());
             state.tries = 0;
             state.wait = Some((call.now().saturating_add(limits::WEB_LOGIN_WAIT_MS), why));
         }
+        let wait = state.wait.as_ref().map(|(until, _)| until - call.now());
+        drop(state);
         match failed {
             None => Ok(()),
             Some(_) if call.cancel.cancelled() => Err(Fault::passing("cancelled", "logging in was stopped")),
             Some(why) => {
                 site.note(self.passing(&why, None).to_string());
-                Err(self.passing(&why, state.wait.as_ref().map(|(until, _)| until - call.now())))
+                Err(self.passing(&why, wait))
             }
         }
     }
 
     /// A page was seen that was not to be seen before: the login works.
-    fn proven(&self, call: &CallContext) {
-        if let Ok(mut state) = self.locked(call) {
-            (state.tries, state.wait) = (0, None);
-        }
+    fn proven(&self) {
+        let mut state = self.state.lock();
+        (state.tries, state.wait) = (0, None);
     }
 
     /// An answer, whether it is for whoever is not logged in; the beginning of a page is read for that.
@@ -134,6 +146,35 @@ impl Login {
     }
 }
 
+/// An event that this visit has begun; completed also where logging in panics: no time frees it.
+struct Owned<'l> {
+    events: &'l dyn Events,
+    event: &'l EventName,
+}
+
+impl Owned<'_> {
+    fn complete(self) -> Result<(), Fault> {
+        let completed = self.events.complete(self.event);
+        std::mem::forget(self);
+        completed
+    }
+}
+
+impl Drop for Owned<'_> {
+    fn drop(&mut self) {
+        // Nobody hears of a fault here: a panic is on its way.
+        let _ = self.events.complete(self.event);
+    }
+}
+
+/// What a page that was asked for answers.
+pub(super) enum PageAnswer {
+    /// To whoever may read it.
+    Page(Answer),
+    /// Nothing before somebody else has logged in.
+    After(EventName),
+}
+
 /// The beginning of a page of text, and the rest of it; nothing of what can be no form.
 fn begun(head: &Head, mut body: Body) -> Result<(Vec<u8>, Body), Fault> {
     let mut start = Vec::new();
@@ -155,31 +196,34 @@ impl Site {
     pub(super) fn ask_for_page(
         &self,
         call: &CallContext,
+        asked: &Asked<'_>,
         url: &Url,
         condition: Condition<'_>,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<PageAnswer, Fault> {
         let ask = || self.client()?.ask(call, url, condition);
         let Some(login) = self.login.as_ref().filter(|login| login.rules.cover(url)) else {
-            return ask()?.answer();
+            return ask()?.answer().map(PageAnswer::Page);
         };
         let before = login.worked.load(Ordering::SeqCst);
         let response = ask()?;
         let (answer, is_out) = login.judged(response.head.status, response.answer());
         if !is_out {
-            return answer;
+            return answer.map(PageAnswer::Page);
         }
         drop(answer);
-        login.renew(self, call, before)?;
+        if let Some(event) = login.renew(self, call, asked, before)? {
+            return Ok(PageAnswer::After(event));
+        }
         let response = ask()?;
         let status = response.head.status;
         let (answer, is_out) = login.judged(status, response.answer());
         match is_out {
             false => {
-                login.proven(call);
-                answer
+                login.proven();
+                answer.map(PageAnswer::Page)
             }
             // What is kept even from who is logged in is not for this reader, or not there.
-            true if matches!(status, 401 | 403 | 404 | 410) => answer,
+            true if matches!(status, 401 | 403 | 404 | 410) => answer.map(PageAnswer::Page),
             true => Err(login.passing("it answers as to nobody, although the login worked", None)),
         }
     }

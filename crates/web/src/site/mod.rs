@@ -154,13 +154,14 @@ impl Repository for Site {
             })
         };
         let answer = match once()? {
-            VisitAnswer::NotYet => once()?,
+            // The rules of its host have been read.
+            VisitAnswer::Again { .. } => once()?,
             answer => answer,
         };
         match answer {
             VisitAnswer::Read(observed, _) => Ok(*observed),
             VisitAnswer::NoEntry(reason, _) => Err(Fault::Refused(reason)),
-            VisitAnswer::Unchanged { .. } | VisitAnswer::NotYet => {
+            VisitAnswer::Unchanged { .. } | VisitAnswer::Again { .. } => {
                 Err(Fault::broken("connector", "nothing was asked for that could be unchanged"))
             }
         }

@@ -58,7 +58,7 @@ fn visit_with(site: &dyn Repository, key: &str, links: &Links) -> Result<VisitAn
         })
     };
     match once() {
-        Ok(VisitAnswer::NotYet) => once(),
+        Ok(VisitAnswer::Again { .. }) => once(),
         answer => answer,
     }
 }
@@ -176,7 +176,7 @@ fn a_page_waits_its_turn_after_the_rules_of_its_host_were_asked_for() {
     let root = server.url("/docs/");
     let visited =
         site.refers().unwrap().visit(&call(), &Asked::of(&root), &mut |_, _, _| Ok(Links::default()));
-    assert!(matches!(visited, Ok(VisitAnswer::NotYet)), "{visited:?}");
+    assert!(matches!(visited, Ok(VisitAnswer::Again { .. })), "{visited:?}");
     assert_eq!(server.paths(), ["/robots.txt"]);
     assert_eq!(why(&visit(site.as_ref(), &root)), "read");
 }
@@ -334,7 +334,7 @@ fn the_charset_of_a_header_reaches_the_stages_and_is_part_of_what_a_page_is() {
             })
         };
         match once() {
-            Ok(VisitAnswer::NotYet) => once().unwrap(),
+            Ok(VisitAnswer::Again { .. }) => once().unwrap(),
             answer => answer.unwrap(),
         };
         charset

@@ -11,7 +11,7 @@ use ingather_model::limits;
 use url::Url;
 
 use super::Site;
-use super::login::LOGIN;
+use super::login::{LOGIN, PageAnswer};
 use crate::http::{self, Answer, Condition, Head};
 use crate::memo::Memo;
 use crate::robots::HostRules;
@@ -41,7 +41,7 @@ impl Refers for Site {
                 return Err(Fault::Refused(reason));
             }
             if was_asked && self.paces.of(&host).every_ms > 0 {
-                return Ok(VisitAnswer::NotYet);
+                return Ok(VisitAnswer::Again { after: Vec::new() });
             }
             if let HostRules::File { sitemaps: named, .. } = rules.as_ref()
                 && self.checked.sitemaps
@@ -53,9 +53,10 @@ impl Refers for Site {
         let memo = asked.memo.and_then(Memo::decode).unwrap_or_default();
         let condition =
             Condition { etag: memo.etag.as_deref(), last_modified: memo.last_modified.as_deref() };
-        match self.ask_for_page(call, &url, condition) {
+        match self.ask_for_page(call, asked, &url, condition) {
             Err(fault) => Err(self.slowed(&host, fault)),
-            Ok(answer) => {
+            Ok(PageAnswer::After(login)) => Ok(VisitAnswer::Again { after: vec![login] }),
+            Ok(PageAnswer::Page(answer)) => {
                 self.paces.answered(&host);
                 let mut answer = self.answered(&url, answer, read)?;
                 if let VisitAnswer::Read(_, leads) | VisitAnswer::NoEntry(_, leads) = &mut answer {

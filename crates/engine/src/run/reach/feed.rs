@@ -44,6 +44,12 @@ impl Frontier {
         self.bins.values().any(|waiting| waiting.ids.contains(id as u64))
     }
 
+    /// Documents of one bin are to be visited.
+    pub(super) fn add_all(&mut self, bin: &Bin, ids: &RoaringTreemap) {
+        self.bins.entry(bin.clone()).or_default().ids |= ids;
+        self.look(bin);
+    }
+
     /// How many documents of one bin the dispatcher has at most.
     fn quota(&self) -> usize {
         (limits::READY_MAX / 2 / self.bins.len().max(1)).clamp(2, limits::CLAIM_MAX)

@@ -13,11 +13,10 @@ use ingather_store::queue;
 use ingather_store::{Durability, Sql, StoreError, runs};
 use roaring::RoaringTreemap;
 
-use super::handed;
 use super::hops::{self, Measured, too_far};
 use super::named::{Again, Found, Named, name, request};
 use super::targets::Targets;
-use super::{Reach, Reached};
+use super::{Reach, Reached, handed, parked};
 use crate::error::Result;
 use crate::run::{Run, id_set};
 
@@ -37,6 +36,8 @@ struct Written {
     measured: Measured,
     /// Documents that lead to something that is not known any more.
     stale: Vec<i64>,
+    /// Prerequisites of what was named.
+    told: parked::Told,
 }
 
 /// Takes in what seeds name.
@@ -80,6 +81,11 @@ fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Resu
         let Written { ids, reached, measured, .. } = &mut written;
         *measured = hops::measure(sql, &state, led, (ids, reached))?;
         set_aside(run, sql, &fresh, &written, &state)?;
+        // A seed says nothing of them.
+        if !found.is_empty() {
+            let told = named.iter().filter_map(|of| Some((*written.ids.get(&of.key)?, &*of.reference.after)));
+            written.told = parked::write(sql, run, &state.parked, &told.collect::<Vec<_>>())?;
+        }
         let reached: Vec<i64> = written.reached.keys().copied().collect();
         request(run, sql, &reached)?;
         if reached.is_empty() || failpoint(Failpoint::ReachedWithoutMark) {
@@ -257,6 +263,7 @@ fn take_over(
     (written, handed, leads_on): (Written, bool, bool),
 ) -> Vec<i64> {
     state.fresh = written.fresh;
+    state.parked.take_over(written.told);
     if !written.reached.is_empty() {
         state.pieces = if state.pieces < limits::REACH_PIECES_MAX { state.pieces + 1 } else { 1 };
     }

@@ -9,14 +9,16 @@ mod feed;
 mod found;
 pub(crate) mod handed;
 pub(crate) mod hops;
+pub(crate) mod left;
 mod named;
+pub(crate) mod parked;
 mod resume;
 mod targets;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ingather_model::fault::Reason;
 use ingather_model::ids::Digest;
@@ -37,7 +39,9 @@ pub(crate) use self::found::{find, seed};
 use self::hops::Distances;
 use self::named::Again;
 pub(crate) use self::named::Found;
+use self::parked::Parked;
 use crate::dispatcher::WorkItem;
+use crate::process::events::EventWaits;
 use crate::process::throttles::Bin;
 use crate::run::Run;
 
@@ -48,6 +52,8 @@ pub(crate) struct Reach {
     stirs: AtomicBool,
     /// Digest of all that the run goes by.
     pub(crate) basis: Digest,
+    /// Who else waits for events in this process.
+    pub(crate) events: Arc<EventWaits>,
 }
 
 #[derive(Default)]
@@ -59,8 +65,8 @@ struct Reached {
     /// Those that are read even if they are as before: something that they led to is not known any more, and only they have its name; or an
     /// output needs the record.
     must_read: RoaringTreemap,
-    /// Those that were put off for what had to be fetched in their place.
-    delayed: RoaringTreemap,
+    /// How often documents were asked for again that did not have to wait for an event.
+    again: BTreeMap<i64, u32>,
     frontier: Frontier,
     /// Those whose visits are not over: they wait for a visitor, or are in hands.
     outstanding: RoaringTreemap,
@@ -76,6 +82,8 @@ struct Reached {
     leads_on: bool,
     /// How far documents are, where hops are counted.
     distances: Option<Distances>,
+    /// Those that wait for events.
+    parked: Parked,
     /// Ids of documents that were reached, by key: most links lead to what was reached before. Bounded; what is not here is looked up.
     keys: HashMap<DocumentKey, i64>,
     /// Ids for new documents.
@@ -87,9 +95,9 @@ struct Reached {
 }
 
 impl Reach {
-    pub(crate) fn new(basis: Digest, distances: Option<Distances>) -> Reach {
+    pub(crate) fn new(basis: Digest, distances: Option<Distances>, events: Arc<EventWaits>) -> Reach {
         let state = Mutex::new(Reached { distances, ..Reached::default() });
-        Reach { state, stirs: AtomicBool::new(false), basis }
+        Reach { state, stirs: AtomicBool::new(false), basis, events }
     }
 
     /// Taken before the store, never inside a transaction.
@@ -171,9 +179,12 @@ impl Reach {
         self.lock().adopted.contains(id as u64)
     }
 
-    /// Whether a document is put off for the first time in this run.
-    pub(crate) fn is_first_delay(&self, id: i64) -> bool {
-        self.lock().delayed.insert(id as u64)
+    /// A document is to be asked for again, and had to wait for no event; whether that may be.
+    pub(crate) fn may_come_again(&self, id: i64) -> bool {
+        let mut state = self.lock();
+        let times = state.again.entry(id).or_default();
+        *times += 1;
+        *times <= limits::AGAIN_MAX
     }
 
     /// Whether a document is to be read also where it is as before.

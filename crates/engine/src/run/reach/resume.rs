@@ -16,6 +16,7 @@ impl Reach {
             let seeded = runs::reach::find(sql, run.job.id, run.number)?;
             Ok((marks, seeded.is_some_and(|run| run.seeded_at.is_some())))
         })?;
+        self.guard(run, !marks.is_empty())?;
         let mut state = self.lock();
         state.seeded = seeded;
         // Nobody knows what those that were visited led to.

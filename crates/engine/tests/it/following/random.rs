@@ -6,12 +6,9 @@ use ingather_model::fault::Fault;
 use ingather_testkit::database::Kind;
 use ingather_testkit::script_repository::site::{Answer, Page, Site};
 use ingather_testkit::together::site::{site, world_of_a_site};
-use ingather_testkit::world::{FULL, World};
+use ingather_testkit::world::FULL;
 
-/// Texts by name, as the output holds them.
-fn held(world: &World) -> BTreeMap<String, String> {
-    world.entries("one").into_iter().map(|(name, entry)| (name, entry.text)).collect()
-}
+use super::held;
 
 /// Numbers that look drawn.
 struct Dice(u64);

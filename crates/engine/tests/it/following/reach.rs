@@ -1,14 +1,12 @@
 //! Sources that are found by following links: what is reached, what is kept, what goes, and what a crash costs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use ingather_contract::call::Clock as _;
 use ingather_model::fairness::pace::Pace;
 use ingather_model::fault::Fault;
 use ingather_model::job::{Definition, Stage};
 use ingather_model::limits;
-use ingather_model::run_counts::RunCounts;
 use ingather_testkit::database::Kind;
 use ingather_testkit::script_repository::site::{Answer, Page};
 use ingather_testkit::together::bins::comes;
@@ -17,44 +15,7 @@ use ingather_testkit::together::site::{connect_as, site, world_of_a_site};
 use ingather_testkit::world::{FULL, World};
 use serde_json::json;
 
-/// Longer than anything that is to come takes on a busy machine.
-const LONGEST: Duration = Duration::from_secs(60);
-
-/// A world whose site has these pages, and begins at the first one.
-fn world(pages: &[(&str, &[&str])]) -> World {
-    world_on(Kind::Sqlite, pages)
-}
-
-fn world_on(kind: Kind, pages: &[(&str, &[&str])]) -> World {
-    let world = world_of_a_site(kind);
-    site(&world, |site| {
-        site.seeds = pages.first().map(|(name, _)| (*name).to_owned()).into_iter().collect();
-        pages.iter().for_each(|(name, links)| site.put(name, &format!("{name} v1"), links));
-    });
-    world
-}
-
-fn run(world: &World) -> RunCounts {
-    let report = world.run("docs", FULL).unwrap();
-    assert_eq!(report.error, None);
-    report.counts
-}
-
-/// Texts by name, as the output holds them.
-fn held(world: &World) -> BTreeMap<String, String> {
-    world.entries("one").into_iter().map(|(name, entry)| (name, entry.text)).collect()
-}
-
-fn names(world: &World) -> Vec<String> {
-    held(world).into_keys().collect()
-}
-
-/// Pages that were asked for since this was asked last.
-fn visited(world: &World) -> Vec<String> {
-    let mut visited = site(world, |site| std::mem::take(&mut site.visited));
-    visited.sort();
-    visited
-}
+use super::{LONGEST, held, names, run, visited, world, world_on};
 
 #[test]
 fn what_can_be_reached_is_found_once_whatever_leads_to_it_and_nothing_else_is() {

@@ -5,9 +5,9 @@ pub mod progress;
 use std::collections::HashMap;
 
 use ingather_engine::Glance;
-use ingather_engine::progress::RETRY;
+use ingather_engine::progress::{EVENT, RETRY};
 use ingather_engine::scheduler::interrupted_too_often;
-use ingather_model::blocked::{BlockedReason, JobEnvironment, may_work};
+use ingather_model::blocked::{AwaitedEvent, BlockedReason, JobEnvironment, may_work};
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_model::lifecycle::facts::JobFacts;
@@ -19,7 +19,7 @@ use ingather_model::run_counts::counted;
 use ingather_store::connections::{self, Role};
 use ingather_store::documents::states::{self, States};
 use ingather_store::jobs::Job as Stored;
-use ingather_store::{Reader, Sql, StoreError, leases, queue, runs};
+use ingather_store::{Reader, Sql, StoreError, events, leases, queue, runs};
 
 use self::progress::RunProgress;
 use super::{Run, ToldSchedule, schedule};
@@ -156,6 +156,7 @@ impl JobFound<'_> {
         // Of a run that was put down; one that is under way may be that of whoever holds the store.
         let waits_for_holder = job.state == State::Starting && !is_attended;
         let (refused, unlisted) = (context.host.process().refused(job.id), unlisted(reader, job, last)?);
+        let awaited = awaited(reader, job, waiting)?;
         let environment = JobEnvironment {
             now: context.now(),
             opens_at: closed(job, context.now()).flatten(),
@@ -165,6 +166,7 @@ impl JobFound<'_> {
             refused: refused.as_deref(),
             unlisted: unlisted.as_deref(),
             unattended: job.definition.schedule.is_some() && !is_attended,
+            event: awaited.as_ref().map(of_event),
             retries: retries(reader, job, waiting, context.now())?,
         };
         let is_idle = matches!(job.state, State::Resting) && !works;
@@ -176,6 +178,9 @@ impl JobFound<'_> {
             Ok(()) if glance.throttled.is_some() => glance.throttled.map(waits_for_throttle),
             Ok(()) if glance.progress.is_some_and(|progress| progress.waits_for == RETRY) => {
                 Some(format!("it is {RETRY}"))
+            }
+            Ok(()) if glance.progress.is_some_and(|progress| progress.waits_for == EVENT) => {
+                awaited.as_ref().map(|event| of_event(event).reason(None).sentence(&time))
             }
             Ok(()) if works || is_idle => None,
             Ok(()) => goes_on(context, job),
@@ -208,6 +213,24 @@ fn unlisted(reader: &Reader, job: &Stored, last: Option<&Run>) -> Result<Option<
     let Some(run) = unlisted else { return Ok(None) };
     let spots = reader.read(|sql| runs::blind_spots(sql, job.id, run.run))?;
     Ok(spots.into_iter().next_back().map(|spot| spot.message))
+}
+
+/// The oldest event that documents of a job wait for.
+fn awaited(reader: &Reader, job: &Stored, waiting: u64) -> Result<Option<events::Pending>> {
+    if waiting == 0 {
+        return Ok(None);
+    }
+    Ok(reader.read(|sql| events::awaited(sql, job.id, 1))?.into_iter().next())
+}
+
+fn of_event(event: &events::Pending) -> AwaitedEvent<'_> {
+    AwaitedEvent {
+        name: &event.name,
+        documents: event.waiting,
+        job: &event.job,
+        document: &event.document,
+        since: event.taken_at,
+    }
 }
 
 /// Documents of a job that are tried again at a later date, and the first of these dates. Where very many wait, nobody looks for it.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use ingather_contract::call::{CallContext, Cancel, Clock};
+use ingather_contract::events::EventNames;
 use ingather_contract::refers::{Asked, VisitAnswer};
 use ingather_contract::repository::{HostContext, Repository};
 use ingather_model::access::Acl;
@@ -13,6 +14,7 @@ use ingather_model::document::Links;
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 use ingather_testkit::script_repository::server::{self, Answer, SiteServer};
+use ingather_testkit::suites::events::MemoryEvents;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -43,6 +45,7 @@ struct Gate {
     inner: Arc<Inner>,
     clock: Arc<Hand>,
     root: String,
+    events: MemoryEvents,
 }
 
 #[derive(Default)]
@@ -105,7 +108,7 @@ impl Gate {
             server.put(&format!("/docs/{number}"), Answer::linked(&format!("page {number}"), &[]));
         }
         let root = server.url("/docs/0");
-        Gate { server, inner, clock: Arc::default(), root }
+        Gate { server, inner, clock: Arc::default(), root, events: MemoryEvents::default() }
     }
 
     fn settings(&self, more: Value) -> Value {
@@ -129,15 +132,24 @@ impl Gate {
         let call = CallContext { clock: self.clock.clone(), cancel: Cancel::default() };
         let key = self.server.url(path);
         let mut text = String::new();
+        let names = EventNames { connection: "web", job: "docs" };
+        let asked = Asked { events: &self.events, names, ..Asked::of(&key) };
         let mut once = || {
-            site.refers().unwrap().visit(&call, &Asked::of(&key), &mut |_, _, content| {
+            site.refers().unwrap().visit(&call, &asked, &mut |_, _, content| {
                 content.read_to_string(&mut text).unwrap();
                 Ok(Links::default())
             })
         };
-        let answer = match once() {
-            Ok(VisitAnswer::NotYet) => once(),
-            answer => answer,
+        let answer = loop {
+            match once() {
+                // As the engine does: nothing is asked for while somebody logs in.
+                Ok(VisitAnswer::Again { after }) => {
+                    while !self.events.are_completed(&after) {
+                        std::thread::yield_now();
+                    }
+                }
+                answer => break answer,
+            }
         };
         (answer, text)
     }
@@ -164,6 +176,18 @@ impl Gate {
 
     fn expire(&self) {
         self.inner.sessions.lock().unwrap().clear();
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let left = self.events.left();
+            assert!(
+                left.is_empty(),
+                "whoever logs in completes what it began, and nobody else does: {left:?}"
+            );
+        }
     }
 }
 
@@ -349,7 +373,8 @@ fn secrets_are_sent_to_the_host_that_they_were_given_for_and_never_in_an_address
             "root": server.url("/docs/"), "private_networks": ["127.0.0.1"], "access": ["unix:g:7"], "delay_ms": 0,
             "login": {"page": server.url("/login"), "secret_fields": {"pass": "hush"}}
         });
-        let gate = Gate { root: server.url("/docs/"), server, inner: Arc::default(), clock: Arc::default() };
+        let (root, events) = (server.url("/docs/"), MemoryEvents::default());
+        let gate = Gate { root, server, inner: Arc::default(), clock: Arc::default(), events };
         let site = (REFERRING.open)(&settings, &HostContext::default()).unwrap();
         let (answer, _) = gate.visit(site.as_ref(), "/docs/");
         let message = answer.unwrap_err().reason().message;

@@ -1,0 +1,2 @@
+-- Completes an event.
+DELETE FROM event WHERE name = $1

@@ -1,0 +1,2 @@
+-- Completes all events: whoever began them is dead.
+DELETE FROM event

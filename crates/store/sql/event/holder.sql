@@ -1,0 +1,2 @@
+-- The job that holds an event.
+SELECT job FROM event WHERE name = $1

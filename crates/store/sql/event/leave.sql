@@ -1,0 +1,2 @@
+-- Completes the events of a process that ends.
+DELETE FROM event WHERE process = $1

@@ -1,0 +1,2 @@
+-- These documents wait for no event.
+DELETE FROM prerequisite WHERE document IN any_of($1)
