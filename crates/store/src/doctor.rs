@@ -166,6 +166,9 @@ checks! {
     20 links_of_nothing Document DOCTOR_LINKS_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_LINKS]), false,
         "list of links belongs to a document that is not there",
         "lists of links belong to documents that are not there", "--repair drops them";
+    20 dates_of_nothing Document DOCTOR_DATES_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_DATES]), false,
+        "date belongs to a document that is not there",
+        "dates belong to documents that are not there", "--repair drops them";
     20 nameless_components Delivery DOCTOR_NAMELESS_COMPONENTS Repair::ByHand, false,
         "part of a document has lost its name: outputs may hold an entry that nobody will remove",
         "parts of documents have lost their names: outputs may hold entries that nobody will remove",

@@ -27,6 +27,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (17, "erased_addresses", include_str!("../migrations/0017_erased_addresses.sql")),
     (18, "sealed", include_str!("../migrations/0018_sealed.sql")),
     (19, "links", include_str!("../migrations/0019_links.sql")),
+    (20, "dates", include_str!("../migrations/0020_dates.sql")),
 ];
 
 /// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times

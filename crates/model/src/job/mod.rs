@@ -1,6 +1,7 @@
 //! What a job is: a source, what to include, a pipeline with its outputs, and how careful it is.
 
 pub mod condition;
+pub mod dates;
 pub mod estimate;
 pub mod history;
 pub mod notify;
@@ -17,6 +18,7 @@ use crate::guard::Guard;
 use crate::ids::Digest;
 use crate::lifecycle::words;
 use condition::Condition;
+use dates::DateRules;
 use history::History;
 use notify::Notify;
 pub use run_kind::RunKind;
@@ -64,6 +66,9 @@ pub struct Definition {
     /// When it runs by itself; none: only when somebody asks. No digest has it, for nothing that outputs hold depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
+    /// How it goes by the dates of its documents, where it is continuous. No digest of what outputs hold has it.
+    #[serde(default, skip_serializing_if = "DateRules::is_default")]
+    pub dates: DateRules,
     /// What is kept of what its runs did.
     #[serde(default, skip_serializing_if = "History::is_default")]
     pub history: History,

@@ -63,6 +63,8 @@ words! {
         Unsteady = "unsteady",
         /// The source says that it is not there, and is not believed yet.
         Missing = "missing",
+        /// It has expired: outputs do not hold it, and it is not looked at any more.
+        Expired = "expired",
     }
 }
 

@@ -1,5 +1,6 @@
 //! Documents: what the inventory knows, by key, by id and in key order.
 
+pub mod dates;
 pub mod links;
 pub mod states;
 
@@ -313,6 +314,7 @@ pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
         sql.execute(&queries::COMPONENT_REMOVE, &values)?;
         crate::extracts::forget(sql, &gone)?;
         sql.execute(&queries::LINK_REMOVE, &values)?;
+        sql.execute(&queries::NEXT_LOOK_REMOVE, &values)?;
         sql.execute(&queries::DOCUMENT_TEXT_REMOVE, &values)?;
         sql.execute(&queries::DOCUMENT_REMOVE, &values)
     })?;
