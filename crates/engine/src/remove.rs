@@ -9,6 +9,7 @@ use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
+use ingather_store::queue::LeftOut;
 use ingather_store::runs::history::{self, Noted};
 use ingather_store::{Durability, deliveries, documents, queue};
 
@@ -31,8 +32,8 @@ pub(crate) struct Remover {
     ticket: Arc<RemovalTicket>,
     /// A person has erased what it removes. What an output holds that is not open stays there for now, and its document known.
     erases: bool,
-    /// What it removes stays known: something leads to it.
-    stays_known: bool,
+    /// What it removes stays known, and why.
+    stays_known: Option<LeftOut>,
 }
 
 /// What one output is to let go of a document.
@@ -59,7 +60,7 @@ impl Remover {
         noted_by: Option<i64>,
     ) -> Remover {
         let ticket = RemovalTicket::new(author.clone(), progress, noted_by);
-        let (erases, stays_known) = (false, false);
+        let (erases, stays_known) = (false, None);
         Remover { writer, author, outputs: BTreeMap::new(), ticket, erases, stays_known }
     }
 
@@ -92,11 +93,11 @@ impl Remover {
         Ok(all)
     }
 
-    /// The same for documents that something leads to: they stay known as dead links.
-    pub(crate) fn remove_known(&mut self, ids: &[i64]) -> Result<Removed> {
-        self.stays_known = true;
+    /// The same for documents that stay known as left out.
+    pub(crate) fn remove_known(&mut self, ids: &[i64], why: LeftOut) -> Result<Removed> {
+        self.stays_known = Some(why);
         let removed = self.remove(ids);
-        self.stays_known = false;
+        self.stays_known = None;
         removed
     }
 
@@ -179,8 +180,8 @@ impl Remover {
                     )?;
                 }
                 match self.stays_known {
-                    true => queue::set_aside(sql, self.author.job, now, &unheld),
-                    false => documents::forget(sql, self.author.job, &unheld).map(|_| ()),
+                    Some(why) => queue::set_aside(sql, self.author.job, now, (&unheld, why)),
+                    None => documents::forget(sql, self.author.job, &unheld).map(|_| ()),
                 }
             })?;
         }

@@ -12,6 +12,7 @@ use ingather_model::run_counts;
 use ingather_model::scope::{Absence, BlindSpot};
 use ingather_store::documents::{self, Stored};
 use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::queue::LeftOut;
 use ingather_store::{Durability, queue, runs};
 use roaring::RoaringTreemap;
 
@@ -20,6 +21,8 @@ use crate::error::Result;
 use crate::lister::ListingResult;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
+use crate::run::dating::Walk;
+use crate::run::reach::Reach;
 use crate::run::{guard_window, id_set};
 use ingather_store::turns::lock;
 
@@ -67,7 +70,11 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
             }
         }
     }
-    let mut judged = judge_all(run, result)?;
+    let due_pass = run.reach.as_ref().filter(|reach| reach.walk == Walk::Due);
+    let mut judged = match due_pass {
+        Some(reach) => judge_due(run, reach)?,
+        None => judge_all(run, result)?,
+    };
     if failpoint(Failpoint::LinkedIslandsStay) {
         let absent: Vec<i64> = judged.absent.iter().map(|id| id as i64).collect();
         for (_, targets) in run.reader.read(|sql| documents::links::get(sql, &absent))? {
@@ -84,6 +91,17 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
     judged.held =
         known > 0 && counted > 0 && guard.holds(counted + before, known + before, result.root_empty);
     Ok(judged)
+}
+
+/// What a pass judges that has looked at what was due alone: what its source says is gone, and what the run before held and this one has not
+/// reached. That nothing leads to it the pass before has proven; it would not be on record as held any more.
+fn judge_due(run: &Run, reach: &Reach) -> Result<Judged> {
+    let held = match &run.held_before {
+        Some(bytes) => id_set::from_bytes(bytes)?,
+        None => RoaringTreemap::new(),
+    };
+    let absent = (held - reach.ids()) | &*lock(&run.vanished);
+    Ok(Judged { absent, ..Judged::default() })
 }
 
 fn judge_all(run: &Run, result: &ListingResult) -> Result<Judged> {
@@ -208,7 +226,7 @@ pub(crate) fn sweep(
     };
     let (dead, leaving): (Vec<i64>, Vec<i64>) = leaving.into_iter().partition(|id| dead.contains(*id as u64));
     let mut removed = remover.remove(&leaving)?;
-    removed.add(remover.remove_known(&dead)?);
+    removed.add(remover.remove_known(&dead, LeftOut::Missing)?);
     let Removed { deleted, kept: not_confirmed, .. } = removed;
     run.count(|counts| {
         counts.deleted = deleted;
@@ -221,7 +239,11 @@ pub(crate) fn sweep(
         ));
     }
     match unmet {
-        Some(unmet) if result.complete && !run.sweep_stops() => openings::open(run, store, result, &unmet),
+        Some(mut unmet) if result.complete && !run.sweep_stops() => {
+            // What was reached and not looked at opens nothing.
+            unmet |= run.reach.as_ref().map(Reach::rested).unwrap_or_default();
+            openings::open(run, store, result, &unmet)
+        }
         _ => Ok(Vec::new()),
     }
 }

@@ -93,10 +93,10 @@ CREATE TABLE failure (document BIGINT PRIMARY KEY, job BIGINT NOT NULL,
   first_at BIGINT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, give_up_at BIGINT NOT NULL DEFAULT 0) /*clustered*/;
 CREATE INDEX failure_job ON failure (job, kind, document);
 -- of continuous jobs: when documents are looked at again or expire, and what was seen of them. action: recrawl, expire; since: the first of
--- their visits; changes: since then, each once; expires: 9223372036854775807 is never
+-- their visits; changes: since then, each once; origin: when it was written; origin, expires: 9223372036854775807 is not known, and never
 CREATE TABLE next_look (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, due BIGINT NOT NULL,
   action TEXT NOT NULL CHECK (action IN ('recrawl','expire')), since BIGINT NOT NULL, changes BIGINT NOT NULL,
-  expires BIGINT NOT NULL) /*clustered*/;
+  origin BIGINT NOT NULL, expires BIGINT NOT NULL) /*clustered*/;
 CREATE INDEX next_look_due ON next_look (job, due, document);
 
 -- what one output holds of one document, or of a component in it, as claimed by one owner. intended: digest of what was sent last, on

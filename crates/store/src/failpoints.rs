@@ -133,6 +133,14 @@ pub enum Failpoint {
     GoesOnUnderOthers,
     ShutStaysVisible,
     LinkedIslandsStay,
+    ExpiredIsSentAgain,
+    ExpiredIsSent,
+    RestingLeadsNowhere,
+    ChangeCountedTwice,
+    DateAfterTheVisit,
+    DueDateForgotten,
+    OldDatesStay,
+    CutOffForgotten,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -273,6 +281,14 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::GoesOnUnderOthers, "a run goes on with one under other settings, or with one that a person has stopped"),
     (Failpoint::ShutStaysVisible, "what a source shuts is found by those who found it before"),
     (Failpoint::LinkedIslandsStay, "pages that nothing but each other leads to stay"),
+    (Failpoint::ExpiredIsSentAgain, "what has expired is looked at by each pass that reaches it"),
+    (Failpoint::ExpiredIsSent, "what is past its expiration when it is read is sent"),
+    (Failpoint::RestingLeadsNowhere, "a page whose date has not come leads nowhere, so that what is behind it goes"),
+    (Failpoint::ChangeCountedTwice, "each change of a page counts twice, so that it is looked at twice as often as it changes"),
+    (Failpoint::DateAfterTheVisit, "when a document is looked at again is written after its visit is over"),
+    (Failpoint::DueDateForgotten, "no pass begins because a date has come"),
+    (Failpoint::OldDatesStay, "what was looked at under other dates is not looked at again"),
+    (Failpoint::CutOffForgotten, "of several faults of a document the last one says when it is given up"),
 ];
 
 #[cfg(feature = "failpoints")]

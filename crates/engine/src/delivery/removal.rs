@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use ingather_model::ids::{ConnectionId, Digest, JobId};
 use ingather_model::job::history::HistoryOutcome;
 use ingather_model::merge::Known;
-use ingather_store::queue::{self, VisitReason, VisitRequest};
+use ingather_store::queue::{self, LeftOut, VisitReason, VisitRequest};
 use ingather_store::runs::history::{self, Noted};
 use ingather_store::turns::{Monitor, lock};
 use ingather_store::{Sql, StoreError, documents};
@@ -79,7 +79,7 @@ impl RemovalTicket {
         document: i64,
         name: &str,
         changes: usize,
-        (left, erases, stays_known): (Option<Left>, bool, bool),
+        (left, erases, stays_known): (Option<Left>, bool, Option<LeftOut>),
     ) -> Arc<PendingRemoval> {
         let mut state = self.state.lock();
         (state.open, state.waits) = (state.open + 1, false);
@@ -158,8 +158,8 @@ pub(crate) struct PendingRemoval {
     left: Option<Left>,
     /// A person has erased it: what it alone has sent stays in no output, however soon another owner sends its own.
     pub(crate) erases: bool,
-    /// Something leads to it: it stays known as a dead link.
-    stays_known: bool,
+    /// It stays known as left out.
+    stays_known: Option<LeftOut>,
     pub(crate) answers: Answers,
     /// Some output did not confirm.
     is_kept: AtomicBool,
@@ -224,24 +224,29 @@ impl Alone<'_> {
     pub(crate) fn write(&self, sql: &mut Sql<'_>, now: i64) -> std::result::Result<(), StoreError> {
         let mut gone: BTreeMap<(JobId, Option<Digest>), Vec<i64>> = BTreeMap::new();
         let mut noted: BTreeMap<(JobId, i64), Vec<Noted<'_>>> = BTreeMap::new();
-        let mut dead: BTreeMap<JobId, Vec<i64>> = BTreeMap::new();
+        let mut left_out: BTreeMap<(JobId, &str), (LeftOut, Vec<i64>)> = BTreeMap::new();
         for removal in self.last.iter().filter(|removal| removal.is_gone()) {
             let left = removal.left.map(|left| left.settings);
             let job = removal.ticket.author.job;
             match removal.stays_known {
-                true => dead.entry(job).or_default().push(removal.document),
-                false => gone.entry((job, left)).or_default().push(removal.document),
+                Some(why) => {
+                    let of = left_out.entry((job, why.code().as_str())).or_insert((why, Vec::new()));
+                    of.1.push(removal.document);
+                }
+                None => gone.entry((job, left)).or_default().push(removal.document),
             }
             if let (Some(run), None) = (removal.ticket.noted_by, left) {
-                let row = Noted::of(removal.document, &removal.name, HistoryOutcome::Removed);
+                let code = removal.stays_known.map_or("", |why| why.code().as_str());
+                let row =
+                    Noted { code, ..Noted::of(removal.document, &removal.name, HistoryOutcome::Removed) };
                 noted.entry((job, run)).or_default().push(row);
             }
         }
         for ((job, run), rows) in noted {
             history::note(sql, job, run, now, &rows)?;
         }
-        for (job, documents) in dead {
-            queue::set_aside(sql, job, now, &documents)?;
+        for ((job, _), (why, documents)) in left_out {
+            queue::set_aside(sql, job, now, (&documents, why))?;
         }
         for ((job, left), documents) in gone {
             let Some(settings) = left else {

@@ -9,7 +9,8 @@ use super::{Engine, Mode, Options};
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::Lister;
 use crate::run::Run;
-use crate::run::reach::{Reach, feed};
+use crate::run::dating::{self, Dating, Walk};
+use crate::run::reach::{Reach, feed, take_due};
 
 impl Engine {
     /// What a run reaches, where the source is found by following links.
@@ -18,7 +19,7 @@ impl Engine {
         job: &Job,
         repository: &dyn Repository,
         settings: Digest,
-        options: Options,
+        (options, dating): (Options, Option<&Dating>),
     ) -> Result<Option<Reach>> {
         if repository.refers().is_none() {
             return Ok(None);
@@ -42,14 +43,20 @@ impl Engine {
             job.rereads,
             job.definition.outputs.join("\n")
         );
-        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()))))
+        let walk = dating::walk(dating, options.kind, options.is_pass);
+        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()), walk)))
     }
 }
 
 /// Names the seeds, and visits what they lead to until nothing is left that was not visited.
 pub(super) fn follow(run: &Run, reach: &Reach, lister: &mut Lister<'_>) -> Result<()> {
     reach.resume(run)?;
-    if reach.is_seeded() {
+    if matches!(reach.walk, Walk::Due | Walk::New) {
+        take_due(run, reach)?;
+    }
+    if reach.walk == Walk::Due {
+        // It proves nothing, and needs no seed.
+    } else if reach.is_seeded() {
         lister.result.complete = true;
     } else {
         lister.list()?;

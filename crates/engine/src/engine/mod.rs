@@ -37,6 +37,7 @@ use crate::lister::{Lister, ListingResult};
 use crate::process::Process;
 use crate::process::under_way::Work;
 use crate::progress::Progress;
+use crate::run::dating::{Dating, Walk, expire};
 use crate::run::drain::drain;
 use crate::run::state::RunState;
 use crate::run::visitors::Place;
@@ -257,7 +258,14 @@ impl Engine {
         let dispatcher = self.dispatcher(job, &author, capabilities, work)?;
         // Last: what fails before leaves no run that nobody ends.
         let settings = definition.settings_digest(&pipeline.versions, &resending);
-        let reach = self.reach(job, author.repository.as_ref(), settings, options)?;
+        let follows_links = author.repository.refers().is_some();
+        let looked = self.reader.read(|sql| documents::dates::looked(sql, job.id))?;
+        let is_wanted = options.rereads || credentials_changed;
+        let dating = Dating::of(job, &definition, (settings, follows_links), is_wanted, looked);
+        let reach = self.reach(job, author.repository.as_ref(), settings, (options, dating.as_ref()))?;
+        let is_due_pass = reach.as_ref().is_some_and(|reach| reach.walk == Walk::Due);
+        // Its beginning makes that void.
+        let held = if is_due_pass { self.reader.read(|sql| runs::held(sql, job.id, job.run))? } else { None };
         let number =
             self.open_run(job, writer, (options.kind, reach.as_ref().map(|reach| reach.basis)), work)?;
         let state = RunState {
@@ -278,6 +286,8 @@ impl Engine {
             rereads: options.rereads,
             is_full: options.kind == RunKind::Full,
             reach,
+            dating,
+            held_before: held,
             is_pass: options.is_pass,
             dispatcher,
             progress,
@@ -285,6 +295,7 @@ impl Engine {
             credentials_changed,
             attempts: Mutex::default(),
             missing: Mutex::default(),
+            cut_offs: Mutex::default(),
             waiting: Mutex::default(),
             fresh: Mutex::default(),
             vanished: Mutex::default(),
@@ -406,7 +417,8 @@ impl Engine {
                 lister.result.listed = reach.ids();
             }
             let mut judged = None;
-            if options.kind == RunKind::Full && !run.stops() {
+            let is_due_pass = run.reach.as_ref().is_some_and(|reach| reach.walk == Walk::Due);
+            if (options.kind == RunKind::Full || is_due_pass) && !run.stops() {
                 run.progress.waits_for("looking for what is gone");
                 failing(run, || {
                     let found = sweep::judge(run, &mut lister.result, known)?;
@@ -440,6 +452,7 @@ impl Engine {
             return Ok(result.blind);
         }
         let now = self.clock.now();
+        let is_due_pass = run.reach.as_ref().is_some_and(|reach| reach.walk == Walk::Due);
         if let Some(store) = &run.store {
             store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
@@ -450,7 +463,10 @@ impl Engine {
                         jobs::remember_credentials(sql, run.job.id, &credentials)?;
                     }
                     runs::listed(sql, run.job.id, run.number, now, &result.blind)?;
-                } else {
+                    if let Some(dating) = run.dating.filter(|_| run.is_full) {
+                        documents::dates::note_looked(sql, run.job.id, dating.digest)?;
+                    }
+                } else if !is_due_pass {
                     // A root that is absent: where nobody watches the run, this alone tells of it.
                     runs::blind(sql, run.job.id, run.number, &result.blind)?;
                     let why = result.blind.last().map(|spot| spot.message.clone());
@@ -463,6 +479,9 @@ impl Engine {
             visit::left_out::settle(run, &judged)?;
             let mut remover = self.remover(run)?;
             result.blind.extend(sweep::sweep(run, &result, judged, remover.as_mut())?);
+            if let Some(remover) = remover.as_mut().filter(|_| run.dating.is_some()) {
+                expire(run, remover)?;
+            }
         }
         if let Some(aborted) = lock(&run.aborted).clone() {
             error.get_or_insert(aborted);

@@ -1,5 +1,6 @@
 //! One run under way: what its threads share, and how it begins and ends.
 
+pub(crate) mod dating;
 pub(crate) mod drain;
 mod ending;
 mod fed;

@@ -24,6 +24,7 @@ use crate::containers::{Containers, ListedContainers};
 use crate::delivery::author::Author;
 use crate::dispatcher::{Dispatcher, WorkItem};
 use crate::progress::Progress;
+use crate::run::dating::Dating;
 use crate::run::drain::PAUSED;
 use crate::run::reach::Reach;
 use crate::visit::audience::Audiences;
@@ -54,6 +55,10 @@ pub(crate) struct RunState {
     pub(crate) is_full: bool,
     /// What it has reached, where its source is found by following links.
     pub(crate) reach: Option<Reach>,
+    /// What it goes by of the dates of documents, where they have any.
+    pub(crate) dating: Option<Dating>,
+    /// What the run before it holds, where it proves nothing itself of what goes.
+    pub(crate) held_before: Option<Vec<u8>>,
     /// One pass of a continuous job.
     pub(crate) is_pass: bool,
     pub(crate) dispatcher: Dispatcher,
@@ -65,6 +70,8 @@ pub(crate) struct RunState {
     pub(crate) attempts: Mutex<HashMap<i64, u32>>,
     /// Documents that were missing for the first time in this run, and since when.
     pub(crate) missing: Mutex<HashMap<i64, i64>>,
+    /// When the last attempts at what failed in this run are to be made, where its faults say so.
+    pub(crate) cut_offs: Mutex<HashMap<i64, i64>>,
     /// Documents that are tried again.
     pub(crate) waiting: Mutex<HashMap<i64, Waiting>>,
     pub(crate) fresh: Mutex<RoaringTreemap>,
@@ -150,6 +157,16 @@ impl RunState {
         let made = attempts.entry(item.id).or_insert_with(|| item.noted.attempts());
         *made = made.saturating_add(1);
         *made
+    }
+
+    /// When the last attempt at a document is to be made of which a fault says this: the earliest time that any of its faults has named.
+    pub(crate) fn cut_off(&self, item: &WorkItem, asked: Option<i64>) -> Option<i64> {
+        let mut cut_offs = lock(&self.cut_offs);
+        let before = cut_offs.get(&item.id).copied().or_else(|| item.noted.give_up_at());
+        let before = before.filter(|_| !failpoint(Failpoint::CutOffForgotten));
+        let at = [before, asked].into_iter().flatten().min()?;
+        cut_offs.insert(item.id, at);
+        Some(at)
     }
 
     /// Since when a document is missing, where it is missing `now`.

@@ -12,10 +12,10 @@ use ingather_store::documents::{DocumentUpdate, links};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::NotedFailure;
 
+use super::Visitor;
 use super::outcome::{Outcome, VisitArtifacts};
 use super::pipeline::Passed;
 use super::steady::{Done, SecondLook};
-use super::{Visitor, is_steady};
 use crate::error::Result;
 use crate::run::Run;
 use crate::run::reach::{self, Found, Reach};
@@ -64,7 +64,8 @@ impl<'r> Pages<'r> {
             return Ok(());
         }
         let (page, leads) = match visited {
-            Ok(VisitAnswer::Unchanged { acl }) if memo.is_some() => {
+            Ok(VisitAnswer::Unchanged { acl, dates }) if memo.is_some() => {
+                visitor.is_as_before(dates);
                 let acl_id = visitor.acl_id_of(&acl)?;
                 if visitor.needs_record(acl_id) {
                     self.reach.read_anyway(visitor.item.id);
@@ -85,7 +86,7 @@ impl<'r> Pages<'r> {
             }
             Ok(VisitAnswer::Read(observed, mut leads)) => {
                 visitor.memo = leads.memo.take().filter(|memo| memo.len() <= limits::MEMO_BYTES_MAX);
-                visitor.steady = is_steady(&observed);
+                visitor.sees(&observed);
                 match passed {
                     Some(passed) => {
                         let acl_id = visitor.acl_id(&observed)?;

@@ -9,6 +9,7 @@ use ingather_store::extracts::Extract;
 use ingather_store::turns::lock;
 
 use crate::dispatcher::WorkItem;
+use crate::run::dating::Sighting;
 use crate::run::state::RunState;
 
 /// What became of a document, the worse the later: several outputs give the worst, or the most that was done.
@@ -57,6 +58,8 @@ pub(crate) struct VisitArtifacts {
     pub(crate) partial: bool,
     /// What its repository wants to know at its next visit.
     pub(crate) memo: Option<Vec<u8>>,
+    /// What was learned of its dates.
+    pub(crate) sighting: Option<Sighting>,
     /// Bytes that were read of it; 0 where what is kept was sent.
     pub(crate) bytes: u64,
 }

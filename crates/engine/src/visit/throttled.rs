@@ -43,6 +43,7 @@ impl<'r> Visitor<'r> {
             is_ahead,
             interrupted: Cell::new(false),
             memo: None,
+            sighting: None,
         }
     }
 

@@ -56,6 +56,8 @@ pub struct Seen {
     pub since: i64,
     /// How often it was another one than before, each change once.
     pub changes: i64,
+    /// When it was written, as its source or its record says; none: nobody does.
+    pub origin: Option<i64>,
     /// When it expires; none: never.
     pub expires: Option<i64>,
 }
@@ -70,6 +72,50 @@ impl DateRules {
     /// Whether nothing is said.
     pub fn is_default(&self) -> bool {
         *self == DateRules::default()
+    }
+
+    /// Reads what is typed, such as `recrawl=60,expire=1440`; `none`: nothing is said.
+    ///
+    /// # Errors
+    /// A sentence that says what to write.
+    pub fn parse(text: &str) -> Result<DateRules, String> {
+        let mut rules = DateRules::default();
+        if text == "none" {
+            return Ok(rules);
+        }
+        for part in text.split(',').map(str::trim) {
+            let wrong = || {
+                format!(
+                    "`{part}` is none of `reseed`, `recrawl`, `recrawl-max` and `expire` with `=` and a number of minutes"
+                )
+            };
+            let (name, minutes) = part.split_once('=').ok_or_else(wrong)?;
+            let minutes = minutes.parse().map_err(|_| wrong())?;
+            let field = match name {
+                "reseed" => &mut rules.reseed_minutes,
+                "recrawl" => &mut rules.recrawl_minutes,
+                "recrawl-max" => &mut rules.recrawl_max_minutes,
+                "expire" => &mut rules.expire_minutes,
+                _ => return Err(wrong()),
+            };
+            if field.replace(minutes).is_some() {
+                return Err(format!("`{name}` is named twice"));
+            }
+        }
+        Ok(rules)
+    }
+
+    /// What is said, as it is typed.
+    pub fn describe(&self) -> String {
+        let said = |name: &str, minutes: Option<u32>| minutes.map(|minutes| format!("{name}={minutes}"));
+        let all = [
+            said("reseed", self.reseed_minutes),
+            said("recrawl", self.recrawl_minutes),
+            said("recrawl-max", self.recrawl_max_minutes),
+            said("expire", self.expire_minutes),
+        ];
+        let words: Vec<String> = all.into_iter().flatten().collect();
+        if words.is_empty() { "none".to_owned() } else { words.join(",") }
     }
 
     /// How often seeds are asked, milliseconds.
@@ -133,10 +179,9 @@ impl DateRules {
         (least, most)
     }
 
-    /// When a document expires of which a visit says this; none: never. `modified`: when its record says that it was changed last, which
-    /// counts where the source knows nothing better.
-    pub fn expires(&self, dates: &Dates, modified: Option<i64>, now: i64) -> Option<i64> {
-        let origin = dates.origin_at.or(modified).unwrap_or(now);
+    /// When a document expires that was written at `origin`, or at its visit where nobody says when it was; none: never.
+    pub fn expires(&self, dates: &Dates, origin: Option<i64>, now: i64) -> Option<i64> {
+        let origin = origin.unwrap_or(now);
         let at = self.expire_minutes.map(|minutes| origin.saturating_add(i64::from(minutes) * MINUTE));
         let at = at.map(|at| dates.expires_not_before.map_or(at, |bound| at.max(bound)));
         // Where two bounds contradict each other, the later one to be said counts, as at looks.
@@ -193,7 +238,7 @@ mod tests {
     };
 
     fn seen(since: i64, changes: i64) -> Seen {
-        Seen { since, changes, expires: None }
+        Seen { since, changes, origin: None, expires: None }
     }
 
     #[test]
@@ -209,11 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn an_expiration_counts_from_the_origin_then_from_the_record_then_from_the_visit() {
+    fn an_expiration_counts_from_the_origin_or_from_the_visit() {
         let rules = DateRules { expire_minutes: Some(5), ..DateRules::default() };
         let minute = |at: Option<i64>| at.map(|at| at / MINUTE);
-        let dates = Dates { origin_at: Some(MINUTE), ..NONE };
-        assert_eq!(minute(rules.expires(&dates, Some(2 * MINUTE), 3 * MINUTE)), Some(6));
         assert_eq!(minute(rules.expires(&NONE, Some(2 * MINUTE), 3 * MINUTE)), Some(7));
         assert_eq!(minute(rules.expires(&NONE, None, 3 * MINUTE)), Some(8));
         let bounds = |not_before, not_after| Dates {
@@ -225,6 +268,19 @@ mod tests {
         assert_eq!(minute(rules.expires(&bounds(None, Some(2 * MINUTE)), None, 0)), Some(2));
         assert_eq!(RULES.expires(&bounds(Some(7), None), None, 0), None, "nothing expires, not even late");
         assert_eq!(RULES.expires(&bounds(None, Some(7)), None, 0), Some(7), "the source says so");
+    }
+
+    #[test]
+    fn what_is_typed_is_told_as_it_was_typed() {
+        for text in
+            ["none", "reseed=5", "reseed=1,recrawl=2,recrawl-max=3,expire=4", "recrawl=10,recrawl-max=60"]
+        {
+            assert_eq!(DateRules::parse(text).map(|rules| rules.describe()), Ok(text.to_owned()));
+        }
+        assert_eq!(DateRules::parse("recrawl=10,recrawl-max=60"), Ok(RULES));
+        for text in ["", "expire", "expire=", "expire=-1", "expires=1", "expire=1,", "expire=1,expire=2"] {
+            assert!(DateRules::parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]
@@ -257,13 +313,13 @@ mod tests {
             let now = since + later;
             let recrawl = RULES.recrawl(&NONE, &seen(since, changes), now);
             let expires = if tie { Some(recrawl) } else { expires };
-            let found = RULES.next(&NONE, &Seen { since, changes, expires }, (now, true));
+            let found = RULES.next(&NONE, &Seen { since, changes, origin: None, expires }, (now, true));
             let expected = match expires {
                 Some(at) if at < recrawl => (at, Action::Expire),
                 _ => (recrawl, Action::Recrawl),
             };
             prop_assert_eq!(found, Some(expected));
-            prop_assert_eq!(RULES.next(&NONE, &Seen { since, changes, expires }, (now, false)), expires.map(|at| (at, Action::Expire)));
+            prop_assert_eq!(RULES.next(&NONE, &Seen { since, changes, origin: None, expires }, (now, false)), expires.map(|at| (at, Action::Expire)));
         }
 
         /// Between the least and the longest time, later for what changes less, and within what the source says.
@@ -287,11 +343,11 @@ mod tests {
 
         /// No sum of what a source says overflows.
         #[test]
-        fn any_dates_are_judged(origin in any::<i64>(), now in any::<i64>(), since in any::<i64>(), changes in 0i64.., at in any::<i64>()) {
+        fn any_dates_are_judged(origin in proptest::option::of(any::<i64>()), now in any::<i64>(), since in any::<i64>(), changes in 0i64.., at in any::<i64>()) {
             let rules = DateRules { expire_minutes: Some(u32::MAX), ..RULES };
-            let dates = Dates { origin_at: Some(origin), revisit_not_before: Some(at), expires_not_before: Some(at), ..NONE };
-            let expires = rules.expires(&dates, None, now);
-            rules.next(&dates, &Seen { since, changes, expires }, (now, true));
+            let dates = Dates { revisit_not_before: Some(at), expires_not_before: Some(at), ..NONE };
+            let expires = rules.expires(&dates, origin, now);
+            rules.next(&dates, &Seen { since, changes, origin: None, expires }, (now, true));
         }
     }
 }

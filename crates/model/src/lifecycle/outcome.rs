@@ -99,5 +99,7 @@ words! {
         Credentials = "reader",
         /// An output lost it, or somebody else's entry there went away.
         Resend = "resend",
+        /// It is as before, and the job goes by other dates now, or knows none of it.
+        Dates = "dates",
     }
 }

@@ -10,7 +10,7 @@ use crate::db::{Column, Row, Sql, Value};
 use crate::error::Result;
 use crate::queries;
 
-/// An expiration that never comes.
+/// An origin that nobody knows, and an expiration that never comes.
 const NEVER: i64 = i64::MAX;
 
 /// What is to be done next with a document.
@@ -40,6 +40,7 @@ pub fn put(sql: &mut Sql<'_>, job: JobId, rows: &[NextLook]) -> Result<()> {
         Column::Texts(&actions),
         Column::Ints(&ints(|row| row.seen.since)),
         Column::Ints(&ints(|row| row.seen.changes)),
+        Column::Ints(&ints(|row| row.seen.origin.unwrap_or(NEVER))),
         Column::Ints(&ints(|row| row.seen.expires.unwrap_or(NEVER))),
     ];
     sql.execute_many(&queries::NEXT_LOOK_PUT, &columns)?;
@@ -52,8 +53,9 @@ pub fn put(sql: &mut Sql<'_>, job: JobId, rows: &[NextLook]) -> Result<()> {
 /// What the database says.
 pub fn seen(sql: &mut Sql<'_>, ids: &[i64]) -> Result<HashMap<i64, Seen>> {
     let read = |row: &Row<'_>| {
-        let expires = Some(row.int(3)?).filter(|at| *at != NEVER);
-        Ok((row.int(0)?, Seen { since: row.int(1)?, changes: row.int(2)?, expires }))
+        let (origin, expires) = (Some(row.int(3)?), Some(row.int(4)?));
+        let [origin, expires] = [origin, expires].map(|at| at.filter(|at| *at != NEVER));
+        Ok((row.int(0)?, Seen { since: row.int(1)?, changes: row.int(2)?, origin, expires }))
     };
     Ok(sql.query(&queries::NEXT_LOOK_GET, &[Value::Ints(ids)], read)?.into_iter().collect())
 }

@@ -107,7 +107,7 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("components_of_nothing", "INSERT INTO component VALUES (1,9,'nothing',0)", true),
     ("components_of_nothing", "INSERT INTO component VALUES (99,9,'nothing',0)", true),
     ("links_of_nothing", "INSERT INTO link VALUES (99,'')", true),
-    ("dates_of_nothing", "INSERT INTO next_look VALUES (99,1,1,'recrawl',1,0,1)", true),
+    ("dates_of_nothing", "INSERT INTO next_look VALUES (99,1,1,'recrawl',1,0,1,1)", true),
     ("extracts_of_nothing", "INSERT INTO extract (document, version, stages, head) VALUES (99,1,1,'')", true),
     ("extracts_of_nothing", "INSERT INTO extract_text VALUES (9,'')", true),
     ("nameless_components", "DELETE FROM component WHERE document = 2", false),

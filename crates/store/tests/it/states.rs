@@ -63,7 +63,8 @@ fn dates_come_in_their_order_and_go_with_their_documents() {
         let store = Store::open(&fresh.target).unwrap();
         script(&fresh.target, WITH_A_JOB);
         let look = |document: i64, due: i64, action| {
-            let seen = Seen { since: 1, changes: 2, expires: (action == Action::Expire).then_some(due) };
+            let expires = (action == Action::Expire).then_some(due);
+            let seen = Seen { since: 1, changes: 2, origin: expires, expires };
             NextLook { document, due, action, seen }
         };
         store
@@ -93,6 +94,7 @@ fn dates_come_in_their_order_and_go_with_their_documents() {
         );
         let seen = reader.read(|sql| dates::seen(sql, &[1, 3, 4])).unwrap();
         assert_eq!((seen.len(), seen[&1].expires, seen[&3].expires), (2, None, Some(10)));
+        assert_eq!((seen[&1].origin, seen[&3].origin), (None, Some(10)));
         store
             .write(Durability::Relaxed, |sql| queue::set_aside(sql, JOB, 7, (&[3], LeftOut::Expired)))
             .unwrap();

@@ -14,6 +14,7 @@ use ingather_model::access::Acl;
 use ingather_model::document::{Links, Record};
 use ingather_model::fairness::pace::Pace;
 use ingather_model::fault::{Fault, Reason};
+use ingather_model::job::dates::Dates;
 use ingather_model::key::{Stamp, parent_bytes};
 
 use crate::crash::Crash;
@@ -71,6 +72,8 @@ pub struct Page {
     pub failing: u32,
     /// Who may see it; none: everybody.
     pub acl: Option<Acl>,
+    /// What it says of its dates.
+    pub dates: Dates,
 }
 
 /// Everything that a scripted site holds; it outlives every engine that reads it.
@@ -181,6 +184,7 @@ impl ScriptSite {
                 body: Some(page.text.clone()),
                 ..Record::default()
             },
+            dates: page.dates,
         }
     }
 
@@ -233,7 +237,7 @@ impl Refers for ScriptSite {
             let mut site = locked(&self.site);
             if asked.memo == Some(memo.as_slice()) && !site.forgetful {
                 site.unchanged += 1;
-                return Ok(VisitAnswer::Unchanged { acl });
+                return Ok(VisitAnswer::Unchanged { acl, dates: page.dates });
             }
         }
         let reference = |name: &String| Reference { key: name.clone(), parent_bytes: parent_bytes(name) };

@@ -6,6 +6,7 @@ use ingather_contract::call::CallContext;
 use ingather_contract::refers::{Asked, Leads, ReadPage, Reference, Refers, VisitAnswer};
 use ingather_contract::repository::Observed;
 use ingather_model::fault::{Fault, Reason};
+use ingather_model::job::dates::Dates;
 use ingather_model::key::Stamp;
 use ingather_model::limits;
 use url::Url;
@@ -95,7 +96,9 @@ impl Site {
 
     fn answered(&self, url: &Url, answer: Answer, read: &mut ReadPage<'_>) -> Result<VisitAnswer, Fault> {
         match answer {
-            Answer::Unchanged(_) => Ok(VisitAnswer::Unchanged { acl: self.checked.acl.clone() }),
+            Answer::Unchanged(_) => {
+                Ok(VisitAnswer::Unchanged { acl: self.checked.acl.clone(), dates: Dates::default() })
+            }
             Answer::Moved(_, to) => self.moved(url, &to),
             Answer::Absent(_) if self.is_sitemap_of_start(url) => {
                 let reason = Reason::new("no_sitemap", "its host has no sitemap there");
@@ -229,8 +232,14 @@ impl Site {
             Some(charset) => Stamp::of(&[digest.as_bytes(), charset.as_bytes()].concat()),
             None => Stamp::of(digest.as_bytes()),
         };
-        let observed =
-            Observed { content, access: Stamp::of(format!("{acl:?}").as_bytes()), identity: 0, acl, record };
+        let observed = Observed {
+            content,
+            access: Stamp::of(format!("{acl:?}").as_bytes()),
+            identity: 0,
+            acl,
+            record,
+            dates: Dates::default(),
+        };
         Ok(VisitAnswer::Read(Box::new(observed), leads))
     }
 }

@@ -9,6 +9,7 @@ use ingather_model::limits;
 use roaring::RoaringTreemap;
 
 use super::Reach;
+use super::passing::pass_on;
 use crate::error::Result;
 use crate::process::throttles::Bin;
 use crate::run::Run;
@@ -92,14 +93,14 @@ impl Reach {
     fn next(&self, most: usize) -> Vec<i64> {
         let mut state = self.lock();
         let ids = state.frontier.next(most);
-        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+        self.stirs.store(state.stirs(), Ordering::Release);
         ids
     }
 
     fn taken(&self, ids: impl Iterator<Item = i64>) {
         let mut state = self.lock();
         ids.for_each(|id| state.frontier.taken(id));
-        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+        self.stirs.store(state.stirs(), Ordering::Release);
     }
 
     pub(crate) fn stirs(&self) -> bool {
@@ -115,6 +116,9 @@ pub(crate) fn feed(run: &Run, reach: &Reach, to_the_end: bool) -> Result<()> {
         if !ids.is_empty() {
             let handed: HashSet<i64> = recall(run, &ids)?.into_iter().collect();
             reach.taken(ids.into_iter().filter(|id| !handed.contains(id)));
+            continue;
+        }
+        if pass_on(run, reach)? {
             continue;
         }
         if to_the_end {

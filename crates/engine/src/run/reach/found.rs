@@ -1,6 +1,6 @@
 //! What visits and seeds lead to, written down: documents that are new, requests for visits, marks, and the links themselves.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use ingather_contract::refers::{Leads, Reference};
@@ -15,6 +15,7 @@ use roaring::RoaringTreemap;
 
 use super::{Reach, Reached};
 use crate::error::Result;
+use crate::run::dating::{self, Walk};
 use crate::run::{Run, id_set};
 
 /// What one document leads to, as its visit found it.
@@ -45,13 +46,18 @@ struct Written {
     reached: BTreeMap<i64, String>,
     /// Documents that lead to something that is not known any more.
     stale: Vec<i64>,
+    /// Those that this transaction brought.
+    brought: HashSet<i64>,
+    /// Those that were reached, and are not visited now.
+    resting: HashSet<i64>,
 }
 
 /// Takes in what seeds name.
 pub(crate) fn seed(run: &Run, reach: &Reach, seeds: &[(Reference, Option<ContainerId>)]) -> Result<()> {
     let named: Vec<Named<'_>> =
         seeds.iter().filter_map(|(reference, container)| name(run, reference, *container)).collect();
-    write(run, reach, &named, &[]).map(|_| ())
+    // Whoever wants what is new has seeds asked, whenever they are due.
+    write(run, reach, &named, (&[], reach.walk == Walk::New)).map(|_| ())
 }
 
 /// Takes in what documents lead to. Those that have to be read once more, as they are: what they led to before is not known any more.
@@ -66,7 +72,7 @@ pub(crate) fn find(run: &Run, reach: &Reach, found: &[Found]) -> Result<Vec<i64>
             references.filter_map(|reference| name(run, reference, found.container))
         })
         .collect();
-    write(run, reach, &named, found)
+    write(run, reach, &named, (found, false))
 }
 
 /// A document that is named; none where a person has erased it, or its name is no name.
@@ -78,7 +84,12 @@ fn name<'f>(run: &Run, reference: &'f Reference, container: Option<ContainerId>)
     (!run.erased.contains(&key.key_hash)).then_some(Named { key, reference, container })
 }
 
-fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Result<Vec<i64>> {
+fn write(
+    run: &Run,
+    reach: &Reach,
+    named: &[Named<'_>],
+    (found, visits_all): (&[Found], bool),
+) -> Result<Vec<i64>> {
     let mut state = reach.lock();
     // One that writes nothing is refused before it begins.
     let Some(store) = &run.store else { return Ok(Vec::new()) };
@@ -92,23 +103,31 @@ fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Resu
         let links = keep_links(run, sql, found, &mut written, &state)?;
         links::put(sql, &links)?;
         let reached: Vec<i64> = written.reached.keys().copied().collect();
-        request(run, sql, &reached)?;
-        if reached.is_empty() || failpoint(Failpoint::ReachedWithoutMark) {
-            return Ok(());
+        if !visits_all {
+            written.resting = dating::resting(sql, reach.walk, &reached, &written.brought, run.call.now())?;
         }
-        let marks: RoaringTreemap = reached.iter().map(|id| *id as u64).collect();
-        if state.pieces < limits::REACH_PIECES_MAX {
-            return runs::add_listed_ids(
-                sql,
-                run.job.id,
-                run.number,
-                state.pieces,
-                &id_set::to_bytes(&marks),
-            );
-        }
-        runs::reach::rewrite_marks(sql, run.job.id, run.number, &id_set::to_bytes(&(marks | &state.ids)))
+        let visited: Vec<i64> = reached.iter().copied().filter(|id| !written.resting.contains(id)).collect();
+        request(run, sql, &visited)?;
+        mark(run, sql, &state, &reached)
     })?;
     Ok(take_over(run, reach, &mut state, written))
+}
+
+/// Marks documents as reached, for the run that goes on with this one.
+pub(super) fn mark(
+    run: &Run,
+    sql: &mut Sql<'_>,
+    state: &Reached,
+    reached: &[i64],
+) -> std::result::Result<(), StoreError> {
+    if reached.is_empty() || failpoint(Failpoint::ReachedWithoutMark) {
+        return Ok(());
+    }
+    let marks: RoaringTreemap = reached.iter().map(|id| *id as u64).collect();
+    if state.pieces < limits::REACH_PIECES_MAX {
+        return runs::add_listed_ids(sql, run.job.id, run.number, state.pieces, &id_set::to_bytes(&marks));
+    }
+    runs::reach::rewrite_marks(sql, run.job.id, run.number, &id_set::to_bytes(&(marks | &state.ids)))
 }
 
 /// Ids of what is named; those that are not in the inventory yet get one.
@@ -140,6 +159,7 @@ fn look_up(
             None => {
                 let id = next_id(sql, written)?;
                 written.ids.insert(*key, id);
+                written.brought.insert(id);
                 fresh.push(NewDocument {
                     id: DocumentId(id),
                     key: *key,
@@ -229,7 +249,7 @@ impl Written {
 }
 
 /// Asks for visits of what was reached.
-fn request(run: &Run, sql: &mut Sql<'_>, reached: &[i64]) -> std::result::Result<(), StoreError> {
+pub(super) fn request(run: &Run, sql: &mut Sql<'_>, reached: &[i64]) -> std::result::Result<(), StoreError> {
     let now = run.call.now();
     let of = |id: &i64| VisitRequest { document: *id, due: now, reason: VisitReason::Changed };
     let requests: Vec<VisitRequest> = reached.iter().map(of).collect();
@@ -240,7 +260,7 @@ fn request(run: &Run, sql: &mut Sql<'_>, reached: &[i64]) -> std::result::Result
 fn take_over(run: &Run, reach: &Reach, state: &mut Reached, written: Written) -> Vec<i64> {
     state.fresh = written.fresh;
     if !written.reached.is_empty() {
-        state.pieces = if state.pieces < limits::REACH_PIECES_MAX { state.pieces + 1 } else { 1 };
+        state.marked();
     }
     for (key, id) in written.ids {
         state.remember(key, id);
@@ -248,12 +268,15 @@ fn take_over(run: &Run, reach: &Reach, state: &mut Reached, written: Written) ->
     let count = written.reached.len() as u64;
     for (id, name) in written.reached {
         state.ids.insert(id as u64);
-        state.frontier.add(run.dispatcher.first_bin_of(&name), id);
+        match written.resting.contains(&id) {
+            true => state.rest(id, reach.walk),
+            false => state.frontier.add(run.dispatcher.first_bin_of(&name), id),
+        }
     }
     // One that was read for that already is not read again.
     let stale = written.stale.into_iter().filter(|id| state.must_read.insert(*id as u64)).collect();
     run.progress.seen(count);
-    reach.stirs.store(state.frontier.stirs(), Ordering::Release);
+    reach.stirs.store(state.stirs(), Ordering::Release);
     run.dispatcher.stir();
     stale
 }

@@ -7,6 +7,7 @@
 
 mod feed;
 mod found;
+mod passing;
 mod resume;
 
 use std::collections::HashMap;
@@ -28,8 +29,10 @@ use roaring::RoaringTreemap;
 use self::feed::Frontier;
 pub(crate) use self::feed::feed;
 pub(crate) use self::found::{Found, find, seed};
+pub(crate) use self::passing::take_due;
 
 use crate::dispatcher::WorkItem;
+use crate::run::dating::Walk;
 
 /// What a run that follows links has come to.
 pub(crate) struct Reach {
@@ -38,6 +41,8 @@ pub(crate) struct Reach {
     stirs: AtomicBool,
     /// Digest of all that the run goes by.
     pub(crate) basis: Digest,
+    /// Which of the documents that it reaches it visits.
+    pub(crate) walk: Walk,
 }
 
 #[derive(Default)]
@@ -49,6 +54,10 @@ struct Reached {
     /// Those that are read even if they are as before: something that they led to is not known any more, and only they have its name; or an
     /// output needs the record.
     must_read: RoaringTreemap,
+    /// Those that are not visited: their dates have not come.
+    rested: RoaringTreemap,
+    /// Those of them whose links are still to be followed as they were kept.
+    passing: RoaringTreemap,
     /// Those that were put off for what had to be fetched in their place.
     delayed: RoaringTreemap,
     frontier: Frontier,
@@ -63,8 +72,8 @@ struct Reached {
 }
 
 impl Reach {
-    pub(crate) fn new(basis: Digest) -> Reach {
-        Reach { state: Mutex::default(), stirs: AtomicBool::new(false), basis }
+    pub(crate) fn new(basis: Digest, walk: Walk) -> Reach {
+        Reach { state: Mutex::default(), stirs: AtomicBool::new(false), basis, walk }
     }
 
     /// Taken before the store, never inside a transaction.
@@ -75,6 +84,11 @@ impl Reach {
     /// What was reached.
     pub(crate) fn ids(&self) -> RoaringTreemap {
         self.lock().ids.clone()
+    }
+
+    /// What was reached and not visited, for its date has not come.
+    pub(crate) fn rested(&self) -> RoaringTreemap {
+        self.lock().rested.clone()
     }
 
     /// Whether all seeds have been named.
@@ -106,7 +120,7 @@ impl Reach {
     pub(crate) fn claimed(&self, items: &[WorkItem]) {
         let mut state = self.lock();
         items.iter().for_each(|item| state.frontier.taken(item.id));
-        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+        self.stirs.store(state.stirs(), Ordering::Release);
     }
 }
 
@@ -129,6 +143,24 @@ pub(crate) fn take_over(
 }
 
 impl Reached {
+    /// Whether something could be handed to the dispatcher, or links are still to be followed as they were kept.
+    fn stirs(&self) -> bool {
+        self.frontier.stirs() || !self.passing.is_empty()
+    }
+
+    /// A document that was reached is not visited. Where the run is to prove what can be reached, it leads where it led.
+    fn rest(&mut self, id: i64, walk: Walk) {
+        self.rested.insert(id as u64);
+        if walk == Walk::ByDates && !failpoint(Failpoint::RestingLeadsNowhere) {
+            self.passing.insert(id as u64);
+        }
+    }
+
+    /// One more piece of marks is on disk, or all of them as one.
+    fn marked(&mut self) {
+        self.pieces = if self.pieces < limits::REACH_PIECES_MAX { self.pieces + 1 } else { 1 };
+    }
+
     /// Keeps the id of a key for the links that follow.
     fn remember(&mut self, key: DocumentKey, id: i64) {
         if self.keys.len() < limits::REACHED_KEYS_MAX {

@@ -5,8 +5,11 @@ use std::sync::atomic::Ordering;
 use ingather_model::limits;
 use ingather_store::{documents, queue, runs};
 
+use roaring::RoaringTreemap;
+
 use super::Reach;
 use crate::error::Result;
+use crate::run::dating::Walk;
 use crate::run::{Run, id_set};
 
 impl Reach {
@@ -34,8 +37,13 @@ impl Reach {
                 state.frontier.add(run.dispatcher.first_bin_of(&name), id);
             }
         }
+        // Whether the links of what was reached and is not queued were followed, nobody knows: once more does no harm.
+        let passing =
+            if self.walk == Walk::ByDates { &state.ids - &state.adopted } else { RoaringTreemap::new() };
+        state.rested |= &passing;
+        state.passing = passing;
         run.progress.seen(state.ids.len());
-        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+        self.stirs.store(state.stirs(), Ordering::Release);
         Ok(())
     }
 }

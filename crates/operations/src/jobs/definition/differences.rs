@@ -68,6 +68,9 @@ pub(crate) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
     if old.history != new.history {
         found.push(format!("history: {} → {}", old.history.describe(), new.history.describe()));
     }
+    if old.dates != new.dates {
+        found.push(format!("dates: {} → {}", old.dates.describe(), new.dates.describe()));
+    }
     if old.notify != new.notify {
         let words = |all: &[Notify]| match all.is_empty() {
             true => "none".to_owned(),
