@@ -40,6 +40,7 @@ scenarios! {
     inside_what_cannot_be_opened folder_closes_meanwhile content_by_times content_unseen opens_while_it_changes absent_root access_changes access_told_twice access_without_ability attempts attempts_used_up blind_spots changing_folder
     clock_back committing_outputs components components_beside_a_lost_entry components_half_removed components_shared confirmed_set deletion_refused deletion_stopped
     dates_of_pages dates_new_ones dates_expired dates_of_files dates_expired_and_away dates_of_gone_pages dates_and_kills dates_of_attempts
+    dates_by_source dates_of_failing_pages
     dry_runs due_times dying_after_the_first_send empty_root
     failing_outputs faults first_run_holds_nothing first_runs forgetful_output gone_then_put held_removals condition_on_what_is_in_it held_by_a_rule_and_unconfirmed told_by_two_owners interrupted_listing intervals kept_text kept_text_of_another_owner kept_text_and_access listing_faults
     minimal_runs moves narrowing_is_not_lost new_access_old_content no_content_no_address nothing_wider_ahead

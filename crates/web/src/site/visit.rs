@@ -58,7 +58,7 @@ impl Refers for Site {
             Err(fault) => Err(self.slowed(&host, fault)),
             Ok(answer) => {
                 self.paces.answered(&host);
-                let mut answer = self.answered(&url, answer, read)?;
+                let mut answer = self.answered(&url, (answer, call.now()), read)?;
                 if let VisitAnswer::Read(_, leads) | VisitAnswer::NoEntry(_, leads) = &mut answer {
                     let named =
                         sitemaps.iter().filter_map(|address| self.checked.urls.normalise(address).ok());
@@ -94,7 +94,12 @@ impl Site {
             && !self.checked.scope.start().contains(url)
     }
 
-    fn answered(&self, url: &Url, answer: Answer, read: &mut ReadPage<'_>) -> Result<VisitAnswer, Fault> {
+    fn answered(
+        &self,
+        url: &Url,
+        (answer, now): (Answer, i64),
+        read: &mut ReadPage<'_>,
+    ) -> Result<VisitAnswer, Fault> {
         match answer {
             Answer::Unchanged(_) => {
                 Ok(VisitAnswer::Unchanged { acl: self.checked.acl.clone(), dates: Dates::default() })
@@ -119,7 +124,7 @@ impl Site {
                 if self.is_sitemap(url, &start) {
                     return Ok(self.sitemap(url, &mut whole));
                 }
-                self.page(url, &head, &mut whole, read)
+                self.page(url, (&head, now), &mut whole, read)
             }
         }
     }
@@ -201,7 +206,7 @@ impl Site {
     fn page(
         &self,
         url: &Url,
-        head: &Head,
+        (head, now): (&Head, i64),
         whole: &mut Whole<impl Read>,
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
@@ -216,7 +221,10 @@ impl Site {
         let links = links?;
         let digest = whole.hash.finalize();
         let (mut leads, no_entry) = self.leads(url, head, &links);
-        if let Some(reason) = no_entry {
+        let directives = self.directives(head, &links);
+        let is_over = !directives.may_be_found(now);
+        let is_over = is_over.then(|| Reason::new("noindex", "it says that it is not to be found any more"));
+        if let Some(reason) = no_entry.or(is_over) {
             return Ok(VisitAnswer::NoEntry(reason, leads));
         }
         let header = |name: &str| head.header(name).map(str::to_owned);
@@ -226,7 +234,10 @@ impl Site {
             digest: Some(*digest.as_bytes()),
             status: head.status,
         };
-        leads.memo = (memo.etag.is_some() || memo.last_modified.is_some()).then(|| memo.encode());
+        // One that says until when it may be found is read each time: an answer that it is as before would not say that.
+        let is_comparable = memo.etag.is_some() || memo.last_modified.is_some();
+        leads.memo = (is_comparable && directives.until.is_none()).then(|| memo.encode());
+        let dates = Dates { expires_not_after: directives.until, ..Dates::default() };
         // The same bytes in another charset are another text.
         let content = match charset {
             Some(charset) => Stamp::of(&[digest.as_bytes(), charset.as_bytes()].concat()),
@@ -238,7 +249,7 @@ impl Site {
             identity: 0,
             acl,
             record,
-            dates: Dates::default(),
+            dates,
         };
         Ok(VisitAnswer::Read(Box::new(observed), leads))
     }
