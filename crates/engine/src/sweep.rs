@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use ingather_contract::repository::Presence;
 use ingather_model::guard::Guard;
 use ingather_model::ids::ContainerId;
+use ingather_model::job::dates::Action;
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_model::run_counts;
 use ingather_model::scope::{Absence, BlindSpot};
-use ingather_store::documents::{self, Stored};
+use ingather_store::documents::{self, Stored, dates};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::LeftOut;
 use ingather_store::{Durability, queue, runs};
@@ -21,7 +22,6 @@ use crate::error::Result;
 use crate::lister::ListingResult;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
-use crate::run::dating::Walk;
 use crate::run::reach::Reach;
 use crate::run::{guard_window, id_set};
 use ingather_store::turns::lock;
@@ -70,8 +70,7 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
             }
         }
     }
-    let due_pass = run.reach.as_ref().filter(|reach| reach.walk == Walk::Due);
-    let mut judged = match due_pass {
+    let mut judged = match run.reach.as_ref().filter(|_| run.is_due_pass()) {
         Some(reach) => judge_due(run, reach)?,
         None => judge_all(run, result)?,
     };
@@ -96,7 +95,7 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
 /// What a pass judges that has looked at what was due alone: what its source says is gone, and what the run before held and this one has not
 /// reached. That nothing leads to it the pass before has proven; it would not be on record as held any more.
 fn judge_due(run: &Run, reach: &Reach) -> Result<Judged> {
-    let held = match &run.held_before {
+    let held = match &reach.held_before {
         Some(bytes) => id_set::from_bytes(bytes)?,
         None => RoaringTreemap::new(),
     };
@@ -246,6 +245,35 @@ pub(crate) fn sweep(
         }
         _ => Ok(Vec::new()),
     }
+}
+
+/// Takes out of outputs what has expired. Its document stays known: its source has it still, and what it leads to is known by it. What an output
+/// does not let go of now keeps its date, and is tried again by the next pass.
+pub(crate) fn expire(run: &Run, remover: &mut Remover) -> Result<()> {
+    let now = run.call.now();
+    let (mut deleted, mut kept) = (0, 0);
+    let mut after = (i64::MIN, i64::MIN);
+    while !run.sweep_stops() {
+        let due = run.reader.read(|sql| dates::due(sql, run.job.id, (after, now), limits::JUDGED_MAX))?;
+        let Some((at, last, _)) = due.last() else { break };
+        after = (*at, *last);
+        let ids: Vec<i64> =
+            due.iter().filter(|(.., action)| *action == Action::Expire).map(|(_, id, _)| *id).collect();
+        let removed = remover.remove_known(&ids, LeftOut::Expired)?;
+        deleted += removed.deleted;
+        kept += removed.kept;
+    }
+    run.count(|counts| {
+        counts.deleted += deleted;
+        counts.kept += kept;
+    });
+    if kept > 0 {
+        run.complain(&format!(
+            "an output did not confirm that {} left it; the next pass tries again",
+            run_counts::counted(kept, "expired document")
+        ));
+    }
+    Ok(())
 }
 
 /// Those documents that some output may hold: the others are forgotten without a word.

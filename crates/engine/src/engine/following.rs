@@ -3,7 +3,7 @@
 use ingather_contract::repository::Repository;
 use ingather_model::ids::Digest;
 use ingather_store::jobs::Job;
-use ingather_store::{Durability, runs};
+use ingather_store::{Durability, documents, runs};
 
 use super::{Engine, Mode, Options};
 use crate::error::{EngineError, Refusal, Result};
@@ -13,8 +13,24 @@ use crate::run::dating::{self, Dating, Walk};
 use crate::run::reach::{Reach, feed, take_due};
 
 impl Engine {
+    /// What a run goes by of dates, where its documents have any; and what it reaches, where the source is found by following links.
+    /// `wants_all`: everything is looked at, whatever its date.
+    pub(super) fn walks(
+        &self,
+        job: &Job,
+        repository: &dyn Repository,
+        (settings, wants_all): (Digest, bool),
+        options: Options,
+    ) -> Result<(Option<Dating>, Option<Reach>)> {
+        let follows_links = repository.refers().is_some();
+        let looked = self.reader.read(|sql| documents::dates::looked(sql, job.id))?;
+        let dating = Dating::of(job, (settings, follows_links), wants_all, looked);
+        let reach = self.reach(job, repository, settings, (options, dating.as_ref()))?;
+        Ok((dating, reach))
+    }
+
     /// What a run reaches, where the source is found by following links.
-    pub(super) fn reach(
+    fn reach(
         &self,
         job: &Job,
         repository: &dyn Repository,
@@ -44,7 +60,12 @@ impl Engine {
             job.definition.outputs.join("\n")
         );
         let walk = dating::walk(dating, options.kind, options.is_pass);
-        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()), walk)))
+        // The beginning of another run makes that void.
+        let held = match walk {
+            Walk::Due => self.reader.read(|sql| runs::held(sql, job.id, job.run))?,
+            _ => None,
+        };
+        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()), walk, held)))
     }
 }
 

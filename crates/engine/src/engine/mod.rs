@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, Weak};
 use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
-use ingather_model::ids::Digest;
 use ingather_model::job::RunKind;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::key::DocumentKey;
@@ -37,8 +36,8 @@ use crate::lister::{Lister, ListingResult};
 use crate::process::Process;
 use crate::process::under_way::Work;
 use crate::progress::Progress;
-use crate::run::dating::{Dating, Walk, expire};
 use crate::run::drain::drain;
+use crate::run::reach::Reach;
 use crate::run::state::RunState;
 use crate::run::visitors::Place;
 use crate::run::{ClosesOnPanic, Run, begin, failing, join, start, tell_end};
@@ -253,21 +252,13 @@ impl Engine {
             Some(_) => self.process.containers.get(&self.reader, job.repository, job.id)?,
             None => ContainersUse::alone(&self.process.containers, &self.reader, job.repository, job.id)?,
         };
-        let capabilities = self.repository_kind(job)?.capabilities;
-        let author = self.author(job, repository)?;
+        let (capabilities, author) = (self.repository_kind(job)?.capabilities, self.author(job, repository)?);
         let dispatcher = self.dispatcher(job, &author, capabilities, work)?;
         // Last: what fails before leaves no run that nobody ends.
         let settings = definition.settings_digest(&pipeline.versions, &resending);
-        let follows_links = author.repository.refers().is_some();
-        let looked = self.reader.read(|sql| documents::dates::looked(sql, job.id))?;
-        let is_wanted = options.rereads || credentials_changed;
-        let dating = Dating::of(job, &definition, (settings, follows_links), is_wanted, looked);
-        let reach = self.reach(job, author.repository.as_ref(), settings, (options, dating.as_ref()))?;
-        let is_due_pass = reach.as_ref().is_some_and(|reach| reach.walk == Walk::Due);
-        // Its beginning makes that void.
-        let held = if is_due_pass { self.reader.read(|sql| runs::held(sql, job.id, job.run))? } else { None };
-        let number =
-            self.open_run(job, writer, (options.kind, reach.as_ref().map(|reach| reach.basis)), work)?;
+        let wants_all = options.rereads || credentials_changed;
+        let (dating, reach) = self.walks(job, author.repository.as_ref(), (settings, wants_all), options)?;
+        let number = self.open_run(job, writer, (options.kind, reach.as_ref()), work)?;
         let state = RunState {
             store: writer.map(|(store, _)| store.clone()),
             lease: writer.map(|(_, lease)| lease.clone()),
@@ -287,7 +278,6 @@ impl Engine {
             is_full: options.kind == RunKind::Full,
             reach,
             dating,
-            held_before: held,
             is_pass: options.is_pass,
             dispatcher,
             progress,
@@ -295,7 +285,6 @@ impl Engine {
             credentials_changed,
             attempts: Mutex::default(),
             missing: Mutex::default(),
-            cut_offs: Mutex::default(),
             waiting: Mutex::default(),
             fresh: Mutex::default(),
             vanished: Mutex::default(),
@@ -331,10 +320,11 @@ impl Engine {
         &self,
         job: &Job,
         writer: Option<&(Store, Lease)>,
-        (kind, basis): (RunKind, Option<Digest>),
+        (kind, reach): (RunKind, Option<&Reach>),
         work: &Work,
     ) -> Result<i64> {
         let Some(to) = writer else { return Ok(job.run + 1) };
+        let basis = reach.map(|reach| reach.basis);
         let by = (kind, self.asked_by.as_str(), self.clock.now(), basis);
         begin(to, job, &|run| work.opens(run), by, &self.process.notifies())
     }
@@ -417,8 +407,7 @@ impl Engine {
                 lister.result.listed = reach.ids();
             }
             let mut judged = None;
-            let is_due_pass = run.reach.as_ref().is_some_and(|reach| reach.walk == Walk::Due);
-            if (options.kind == RunKind::Full || is_due_pass) && !run.stops() {
+            if (options.kind == RunKind::Full || run.is_due_pass()) && !run.stops() {
                 run.progress.waits_for("looking for what is gone");
                 failing(run, || {
                     let found = sweep::judge(run, &mut lister.result, known)?;
@@ -452,7 +441,6 @@ impl Engine {
             return Ok(result.blind);
         }
         let now = self.clock.now();
-        let is_due_pass = run.reach.as_ref().is_some_and(|reach| reach.walk == Walk::Due);
         if let Some(store) = &run.store {
             store.write(Durability::Synced, |sql| {
                 run.fence(sql)?;
@@ -466,7 +454,7 @@ impl Engine {
                     if let Some(dating) = run.dating.filter(|_| run.is_full) {
                         documents::dates::note_looked(sql, run.job.id, dating.digest)?;
                     }
-                } else if !is_due_pass {
+                } else if !run.is_due_pass() {
                     // A root that is absent: where nobody watches the run, this alone tells of it.
                     runs::blind(sql, run.job.id, run.number, &result.blind)?;
                     let why = result.blind.last().map(|spot| spot.message.clone());
@@ -480,7 +468,7 @@ impl Engine {
             let mut remover = self.remover(run)?;
             result.blind.extend(sweep::sweep(run, &result, judged, remover.as_mut())?);
             if let Some(remover) = remover.as_mut().filter(|_| run.dating.is_some()) {
-                expire(run, remover)?;
+                sweep::expire(run, remover)?;
             }
         }
         if let Some(aborted) = lock(&run.aborted).clone() {

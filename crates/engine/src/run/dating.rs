@@ -3,19 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use ingather_model::ids::Digest;
-use ingather_model::job::dates::{Action, DateRules, Dates, Seen};
+use ingather_model::job::RunKind;
+use ingather_model::job::dates::{DateRules, Dates, Seen};
 use ingather_model::job::schedule::Schedule;
-use ingather_model::job::{Definition, RunKind};
-use ingather_model::limits;
 use ingather_store::documents::dates::{self, NextLook};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
-use ingather_store::queue::LeftOut;
-use ingather_store::{Sql, StoreError};
-
-use super::Run;
-use crate::error::Result;
-use crate::remove::Remover;
+use ingather_store::{Sql, StoreError, queue};
 
 /// What a run of a continuous job goes by whose documents have dates.
 #[derive(Clone, Copy, Debug)]
@@ -65,19 +59,18 @@ impl Dating {
     /// What a run goes by; none where documents of its job have no dates.
     pub(crate) fn of(
         job: &Job,
-        definition: &Definition,
         (settings, follows_links): (Digest, bool),
-        is_wanted: bool,
+        wants_all: bool,
         looked: Option<Digest>,
     ) -> Option<Dating> {
-        let rules = definition.dates;
+        let (definition, rules) = (&job.definition, job.definition.dates);
         if definition.schedule != Some(Schedule::Continuous) || !rules.apply(follows_links) {
             return None;
         }
         let goes_by = serde_json::json!([job.root, definition.source, settings.0, definition.outputs, rules]);
         let digest = Digest::of(goes_by.to_string().as_bytes());
         let is_looked = looked == Some(digest) || failpoint(Failpoint::OldDatesStay);
-        Some(Dating { rules, follows_links, digest, looks_at_all: is_wanted || !is_looked })
+        Some(Dating { rules, follows_links, digest, looks_at_all: wants_all || !is_looked })
     }
 
     /// When a document expires of which a visit has learned this.
@@ -110,7 +103,7 @@ impl Dating {
 }
 
 /// A visit that is over, as far as dates go by it.
-pub(crate) struct Visited<'v> {
+pub(crate) struct DatedVisit<'v> {
     pub(crate) document: i64,
     pub(crate) sighting: Option<&'v Sighting>,
     /// It is another one than at its last visit.
@@ -124,7 +117,7 @@ pub(crate) fn write(
     sql: &mut Sql<'_>,
     job: &Job,
     dating: &Dating,
-    visited: &[Visited<'_>],
+    visited: &[DatedVisit<'_>],
     now: i64,
 ) -> std::result::Result<(), StoreError> {
     let ids: Vec<i64> = visited.iter().map(|visited| visited.document).collect();
@@ -147,35 +140,6 @@ pub(crate) fn write(
     if over.is_empty() { Ok(()) } else { dates::remove(sql, &over) }
 }
 
-/// Takes out of outputs what has expired. Its document stays known: its source has it still, and what it leads to is known by it. What an output
-/// does not let go of now keeps its date, and is tried again by the next pass.
-pub(crate) fn expire(run: &Run, remover: &mut Remover) -> Result<()> {
-    let now = run.call.now();
-    let (mut deleted, mut kept) = (0, 0);
-    let mut after = (i64::MIN, i64::MIN);
-    while !run.sweep_stops() {
-        let due = run.reader.read(|sql| dates::due(sql, run.job.id, (after, now), limits::JUDGED_MAX))?;
-        let Some((at, last, _)) = due.last() else { break };
-        after = (*at, *last);
-        let ids: Vec<i64> =
-            due.iter().filter(|(.., action)| *action == Action::Expire).map(|(_, id, _)| *id).collect();
-        let removed = remover.remove_known(&ids, LeftOut::Expired)?;
-        deleted += removed.deleted;
-        kept += removed.kept;
-    }
-    run.count(|counts| {
-        counts.deleted += deleted;
-        counts.kept += kept;
-    });
-    if kept > 0 {
-        run.complain(&format!(
-            "an output did not confirm that {} left it; the next pass tries again",
-            ingather_model::run_counts::counted(kept, "expired document")
-        ));
-    }
-    Ok(())
-}
-
 /// Those of documents that were reached and that a run does not visit. `fresh`: it has brought them.
 pub(crate) fn resting(
     sql: &mut Sql<'_>,
@@ -196,8 +160,8 @@ pub(crate) fn resting(
         Walk::ByDates => dates::resting(sql, ids, now)?.into_iter().collect(),
         _ => ids.iter().copied().filter(|id| !fresh.contains(id)).collect(),
     };
-    for (id, due) in ingather_store::queue::dates(sql, ids)? {
-        if due <= now || due == ingather_store::queue::DUE_NEXT_RUN {
+    for (id, due) in queue::dates(sql, ids)? {
+        if due <= now || due == queue::DUE_NEXT_RUN {
             resting.remove(&id);
         } else {
             // It is tried again at its own date.

@@ -17,7 +17,7 @@ use ingather_store::{Durability, Sql, StoreError, deliveries, extracts};
 
 use super::outcome::{Outcome, PendingVisit};
 use crate::error::Result;
-use crate::run::dating::{self, Visited};
+use crate::run::dating::{self, DatedVisit};
 use crate::run::history;
 use crate::run::state::RunState;
 
@@ -30,7 +30,7 @@ struct CompletedVisit<'v> {
 }
 
 impl CompletedVisit<'_> {
-    fn visited(&self) -> Visited<'_> {
+    fn visited(&self) -> DatedVisit<'_> {
         let PendingVisit { item, update, artifacts, .. } = self.visit;
         // What is tried again keeps its version until it is over: a change counts once, however often it was sent.
         let is_changed = self.visit.was_read()
@@ -41,7 +41,7 @@ impl CompletedVisit<'_> {
                 .is_some_and(|(known, update)| known.is_settled() && !update.version.same(known.version));
         let expired = FailureCode::Expired.as_str();
         let is_expired = self.failure.as_ref().is_some_and(|failure| failure.code == expired);
-        Visited { document: item.id, sighting: artifacts.sighting.as_ref(), is_changed, is_expired }
+        DatedVisit { document: item.id, sighting: artifacts.sighting.as_ref(), is_changed, is_expired }
     }
 }
 
@@ -140,7 +140,7 @@ impl Completion<'_> {
         let run = self.run;
         let Some(dating) = &run.dating else { return Ok(()) };
         let is_over = |completed: &&CompletedVisit<'_>| completed.again_at.is_none();
-        let visited: Vec<Visited<'_>> =
+        let visited: Vec<DatedVisit<'_>> =
             self.completed.iter().filter(is_over).map(CompletedVisit::visited).collect();
         dating::write(sql, &run.job, dating, &visited, run.call.now())
     }

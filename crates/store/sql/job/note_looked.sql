@@ -1,2 +1,2 @@
--- Everything of a job was looked at by this.
+-- no move: by what everything of it was looked at
 UPDATE job SET looked = $2 WHERE handle = $1

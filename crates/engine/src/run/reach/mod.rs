@@ -43,6 +43,8 @@ pub(crate) struct Reach {
     pub(crate) basis: Digest,
     /// Which of the documents that it reaches it visits.
     pub(crate) walk: Walk,
+    /// What the run before it holds, where it proves nothing itself of what goes.
+    pub(crate) held_before: Option<Vec<u8>>,
 }
 
 #[derive(Default)]
@@ -72,8 +74,9 @@ struct Reached {
 }
 
 impl Reach {
-    pub(crate) fn new(basis: Digest, walk: Walk) -> Reach {
-        Reach { state: Mutex::default(), stirs: AtomicBool::new(false), basis, walk }
+    pub(crate) fn new(basis: Digest, walk: Walk, held_before: Option<Vec<u8>>) -> Reach {
+        let (state, stirs) = (Mutex::default(), AtomicBool::new(false));
+        Reach { state, stirs, basis, walk, held_before }
     }
 
     /// Taken before the store, never inside a transaction.

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 
 use crate::sandbox::Sandbox;
 use crate::service::Service;
+use crate::service::runs::at_rest;
 use crate::stops::upgrade::comes;
 
 /// Ends of the paths of pages that everybody together finds.
@@ -87,7 +88,9 @@ fn pages_are_asked_for_when_they_are_due_new_ones_at_once_and_those_that_expire_
     });
     asked.sort();
     assert!(all_come && asked == due, "{asked:?}");
+    at_rest(&service, "docs");
     service.end(Signal::TERM);
     sandbox.run(&["verify"]).exits(0);
-    sandbox.run(&["doctor"]).exits(0);
+    let doctor = sandbox.run(&["doctor"]).exits(1);
+    assert!(doctor.err.contains("1 problem found") && doctor.out.contains("unattended: "), "{doctor:?}");
 }
