@@ -176,9 +176,12 @@ pub fn set_aside(sql: &mut Sql<'_>, job: JobId, now: i64, (ids, why): (&[i64], L
     let rows: Vec<Failure> = ids.iter().map(gone).collect();
     states::counted(sql, ids, |sql| {
         sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(ids)])?;
-        if why == LeftOut::Expired {
-            sql.execute(&queries::NEXT_LOOK_REMOVE, &[Value::Ints(ids)])?;
-        }
+        // What is not there leads nowhere; what has expired leads where it led, and is not looked at again.
+        let over = match why {
+            LeftOut::Missing => &queries::LINK_REMOVE,
+            LeftOut::Expired => &queries::NEXT_LOOK_REMOVE,
+        };
+        sql.execute(over, &[Value::Ints(ids)])?;
         write_failures(sql, job, now, &rows)
     })
 }

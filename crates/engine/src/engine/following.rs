@@ -2,6 +2,7 @@
 
 use ingather_contract::repository::Repository;
 use ingather_model::ids::Digest;
+use ingather_model::job::schedule::Schedule;
 use ingather_store::jobs::Job;
 use ingather_store::{Durability, documents, runs};
 
@@ -23,7 +24,10 @@ impl Engine {
         options: Options,
     ) -> Result<(Option<Dating>, Option<Reach>)> {
         let follows_links = repository.refers().is_some();
-        let looked = self.reader.read(|sql| documents::dates::looked(sql, job.id))?;
+        let looked = match job.definition.schedule {
+            Some(Schedule::Continuous) => self.reader.read(|sql| documents::dates::looked(sql, job.id))?,
+            _ => None,
+        };
         let dating = Dating::of(job, (settings, follows_links), wants_all, looked);
         let reach = self.reach(job, repository, settings, (options, dating.as_ref()))?;
         Ok((dating, reach))
