@@ -137,7 +137,7 @@ impl DateRules {
             return Ok(());
         }
         if !is_continuous {
-            return Err("dates of documents are gone by in continuous jobs alone; give the job `--schedule continuous`, or leave them out"
+            return Err("dates of documents are gone by in continuous jobs alone; give the job `--schedule continuous`, or take them back (`--dates none`)"
                 .to_owned());
         }
         let named = [
