@@ -99,6 +99,7 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        dates: Default::default(),
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),

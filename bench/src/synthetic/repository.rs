@@ -120,6 +120,7 @@ impl Repository for MadeUp {
         Ok(Observed {
             content: item.content,
             access: item.access,
+            dates: Default::default(),
             identity: item.identity,
             acl: self.acl(number),
             record,

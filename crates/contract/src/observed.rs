@@ -2,6 +2,7 @@
 
 use ingather_model::access::Acl;
 use ingather_model::document::Record;
+use ingather_model::job::dates::Dates;
 use ingather_model::key::Stamp;
 
 /// A document as a look or a read found it.
@@ -17,4 +18,7 @@ pub struct Observed {
     pub acl: Acl,
     /// Fields, and the body when it was read.
     pub record: Record,
+    /// What the source says of when it was written, and when it is to be looked at again. Where it says nothing of the first, the time of
+    /// change of the record counts.
+    pub dates: Dates,
 }

@@ -10,6 +10,7 @@ use std::io::Read;
 use ingather_model::access::Acl;
 use ingather_model::document::{Links, Record};
 use ingather_model::fault::{Fault, Reason};
+use ingather_model::job::dates::Dates;
 
 use crate::call::CallContext;
 use crate::events::{Alone, EventName, EventNames, Events};
@@ -79,6 +80,8 @@ pub enum VisitAnswer {
     Unchanged {
         /// Who may see it now.
         acl: Acl,
+        /// What the source says of its dates now; where it says nothing of when it was written, it expires when the last visit said.
+        dates: Dates,
     },
     /// It was read.
     Read(Box<Observed>, Leads),

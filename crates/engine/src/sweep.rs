@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use ingather_contract::repository::Presence;
 use ingather_model::guard::Guard;
 use ingather_model::ids::ContainerId;
+use ingather_model::job::dates::Action;
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::{FailureCode, RunOutcome};
 use ingather_model::limits;
 use ingather_model::run_counts;
 use ingather_model::scope::{Absence, BlindSpot};
-use ingather_store::documents::{self, Stored};
+use ingather_store::documents::{self, Stored, dates};
 use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::queue::LeftOut;
 use ingather_store::{Durability, queue, runs};
 use roaring::RoaringTreemap;
 
@@ -20,7 +22,7 @@ use crate::error::Result;
 use crate::lister::ListingResult;
 use crate::remove::{Removed, Remover};
 use crate::run::Run;
-use crate::run::reach::hops::too_far as too_far_away;
+use crate::run::reach::Reach;
 use crate::run::{guard_window, id_set};
 use ingather_store::turns::lock;
 
@@ -68,7 +70,10 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
             }
         }
     }
-    let mut judged = judge_all(run, result)?;
+    let mut judged = match run.reach.as_ref().filter(|_| run.is_due_pass()) {
+        Some(reach) => judge_due(run, reach)?,
+        None => judge_all(run, result)?,
+    };
     if failpoint(Failpoint::LinkedIslandsStay) {
         let absent: Vec<i64> = judged.absent.iter().map(|id| id as i64).collect();
         for (_, targets) in run.reader.read(|sql| documents::links::get(sql, &absent))? {
@@ -85,6 +90,17 @@ pub(crate) fn judge(run: &Run, result: &mut ListingResult, known: u64) -> Result
     judged.held =
         known > 0 && counted > 0 && guard.holds(counted + before, known + before, result.root_empty);
     Ok(judged)
+}
+
+/// What a pass judges that has looked at what was due alone: what its source says is gone, and what the run before held and this one has not
+/// reached. That nothing leads to it the pass before has proven; it would not be on record as held any more.
+fn judge_due(run: &Run, reach: &Reach) -> Result<Judged> {
+    let held = match &reach.held_before {
+        Some(bytes) => id_set::from_bytes(bytes)?,
+        None => RoaringTreemap::new(),
+    };
+    let absent = (held - reach.ids()) | &*lock(&run.vanished);
+    Ok(Judged { absent, ..Judged::default() })
 }
 
 fn judge_all(run: &Run, result: &ListingResult) -> Result<Judged> {
@@ -216,7 +232,7 @@ pub(crate) fn sweep(
     let (too_far, leaving): (Vec<i64>, Vec<i64>) =
         leaving.into_iter().partition(|id| result.too_far.contains(*id as u64));
     let mut left_out = run.reach.as_ref().map(|reach| reach.leaving(&dead)).unwrap_or_default();
-    left_out.extend(unnoted(run, too_far)?.into_iter().map(|id| (id, too_far_away())));
+    left_out.extend(unnoted(run, too_far)?.into_iter().map(|id| (id, LeftOut::TooFar.reason())));
     let mut removed = remover.remove(&leaving)?;
     removed.add(remover.set_aside(left_out)?);
     run.count(|counts| counts.skipped += result.too_far.len());
@@ -232,7 +248,11 @@ pub(crate) fn sweep(
         ));
     }
     match unmet {
-        Some(unmet) if result.complete && !run.sweep_stops() => openings::open(run, store, result, &unmet),
+        Some(mut unmet) if result.complete && !run.sweep_stops() => {
+            // What was reached and not looked at opens nothing.
+            unmet |= run.reach.as_ref().map(Reach::rested).unwrap_or_default();
+            openings::open(run, store, result, &unmet)
+        }
         _ => Ok(Vec::new()),
     }
 }
@@ -247,6 +267,36 @@ fn unnoted(run: &Run, too_far: Vec<i64>) -> Result<Vec<i64>> {
         unnoted.extend(ids.iter().filter(|id| held.contains(**id as u64) || !is_noted(id)));
     }
     Ok(unnoted)
+}
+
+/// Takes out of outputs what has expired. Its document stays known: its source has it still, and what it leads to is known by it. What an output
+/// does not let go of now keeps its date, and is tried again by the next pass.
+pub(crate) fn expire(run: &Run, remover: &mut Remover) -> Result<()> {
+    let now = run.call.now();
+    let (mut deleted, mut kept) = (0, 0);
+    let mut after = (i64::MIN, i64::MIN);
+    while !run.sweep_stops() {
+        let due = run.reader.read(|sql| dates::due(sql, run.job.id, (after, now), limits::JUDGED_MAX))?;
+        let Some((at, last, _)) = due.last() else { break };
+        after = (*at, *last);
+        let ids: Vec<i64> =
+            due.iter().filter(|(.., action)| *action == Action::Expire).map(|(_, id, _)| *id).collect();
+        let whys = ids.into_iter().map(|id| (id, LeftOut::Expired.reason())).collect();
+        let removed = remover.set_aside(whys)?;
+        deleted += removed.deleted;
+        kept += removed.kept;
+    }
+    run.count(|counts| {
+        counts.deleted += deleted;
+        counts.kept += kept;
+    });
+    if kept > 0 {
+        run.complain(&format!(
+            "an output did not confirm that {} left it; the next pass tries again",
+            run_counts::counted(kept, "expired document")
+        ));
+    }
+    Ok(())
 }
 
 /// Those documents that some output may hold: the others are forgotten without a word.

@@ -4,6 +4,7 @@ mod arrivals;
 pub(crate) mod audience;
 pub(crate) mod completion;
 pub(crate) mod contained;
+mod dated;
 pub(crate) mod earlier;
 mod events;
 pub(crate) mod extracts;
@@ -41,6 +42,7 @@ use crate::delivery::change::{ChangeKind, DecidedChange, Origin, QueuedChange, a
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
 use crate::run::Run;
+use crate::run::dating::Sighting;
 use crate::run::reach::parked::still_ready;
 use crate::run::visitors::Place;
 
@@ -158,6 +160,8 @@ struct Visitor<'r> {
     interrupted: Cell<bool>,
     /// What is kept with it for its next visit.
     memo: Memo,
+    /// What was learned of its dates.
+    sighting: Option<Sighting>,
 }
 
 /// What a look at a document led to.
@@ -178,27 +182,21 @@ impl<'r> Visitor<'r> {
     fn new(run: &'r Run, item: WorkItem, deliveries: Deliveries, raw: Digest) -> Visitor<'r> {
         let interrupted = Cell::new(false);
         let (steady, is_ahead) = (true, false);
-        Visitor {
-            run,
-            item,
-            deliveries,
-            raw,
-            steady,
-            looked: None,
-            is_ahead,
-            interrupted,
-            memo: Memo::default(),
-        }
+        let (looked, memo, sighting) = (None, Memo::default(), None);
+        Visitor { run, item, deliveries, raw, steady, looked, is_ahead, interrupted, memo, sighting }
     }
 
     /// Looks at a document whose access may have changed; all others are to be read.
     fn look(mut self) -> Result<Looked<'r>> {
+        if self.item.reason == VisitReason::Dates {
+            return self.look_for_dates();
+        }
         if self.item.reason != VisitReason::Access || self.item.known.is_none() {
             return Ok(Looked::Reads(Box::new(self)));
         }
         let observed = match self.peek() {
             Peek::AsKnown(observed) => {
-                self.steady = is_steady(&observed);
+                self.sees(&observed);
                 let acl_id = self.acl_id(&observed)?;
                 return self.show_as_known(&observed, acl_id).map(Looked::Over);
             }
@@ -208,7 +206,7 @@ impl<'r> Visitor<'r> {
                 Err(fault) => return self.fault(fault, None).map(Looked::Over),
             },
         };
-        self.steady = is_steady(&observed);
+        self.sees(&observed);
         self.looked = Some(self.run.author.hasher.version(self.item.key_hash, &observed.content));
         let acl_id = self.acl_id(&observed)?;
         if self.by_reference() && self.content_is_as_known(&observed, acl_id) {
@@ -234,7 +232,7 @@ impl<'r> Visitor<'r> {
                 _ if self.interrupted.get() => return Ok(self.put_back()),
                 Ok((observed, raw)) if self.is_as_known(&observed, raw) => {
                     self.item.admission = None;
-                    self.steady = is_steady(&observed);
+                    self.sees(&observed);
                     let acl_id = self.acl_id(&observed)?;
                     return self.show_as_known(&observed, acl_id);
                 }
@@ -250,7 +248,7 @@ impl<'r> Visitor<'r> {
         self.item.admission = None;
         match read {
             Ok(Read { observed, passed }) => {
-                self.steady = is_steady(&observed);
+                self.sees(&observed);
                 let acl_id = self.acl_id(&observed)?;
                 let update = DocumentUpdate { raw: Some(passed.content), ..self.update(&observed, acl_id) };
                 self.made(update, passed)
@@ -353,7 +351,7 @@ impl<'r> Visitor<'r> {
     fn made_as(self, update: DocumentUpdate, passed: Passed, outcome: Option<Outcome>) -> Result<Done<'r>> {
         // Kept text that is masked is known as such, so that its folder opens for all else.
         let access = update.acl_id.map_or(NOBODY, |id| access_digest(Some(id), self.item.container));
-        if let Some(reason) = passed.declined() {
+        if let Some(reason) = passed.declined().or_else(|| self.expired()) {
             return self.send_declined(update, reason);
         }
         if let Some(fault) = passed.unread() {
@@ -460,7 +458,7 @@ impl<'r> Visitor<'r> {
     ) -> Result<Done<'r>> {
         // What had nothing in it keeps nothing.
         artifacts.kept = artifacts.kept.filter(|_| self.deliveries.has_inside());
-        artifacts.memo = self.memo.clone();
+        (artifacts.memo, artifacts.sighting) = (self.memo.clone(), self.sighting);
         if changes.is_empty() || self.run.store.is_none() {
             for change in &changes {
                 outcome = outcome.or(change.kind.outcome(self.deliveries.is_first()));

@@ -16,7 +16,11 @@ pub enum Fault {
         retry_in_ms: Option<i64>,
         /// How many attempts are sensible; none: as many as at any document.
         attempts_max: Option<u32>,
-        /// What happens when the attempts are used up.
+        /// The last attempt is made by then, milliseconds since 1970 UTC, however many are left; none: attempts alone count. Of several
+        /// faults of one document the earliest such time counts.
+        #[serde(default)]
+        give_up_at: Option<i64>,
+        /// What happens when the attempts, or the time for them, are used up.
         when_exhausted: Exhausted,
     },
     /// It was answered with no, and will be until something changes.
@@ -68,6 +72,7 @@ impl Fault {
             reason: Reason::new(code, message),
             retry_in_ms: None,
             attempts_max: None,
+            give_up_at: None,
             when_exhausted: Exhausted::Skip,
         }
     }
@@ -78,6 +83,7 @@ impl Fault {
             reason: Reason::new(code, message),
             retry_in_ms: None,
             attempts_max: Some(attempts_max),
+            give_up_at: None,
             when_exhausted: Exhausted::Skip,
         }
     }
@@ -91,6 +97,7 @@ impl Fault {
             ),
             retry_in_ms: Some(limits::MISSING_BELIEVED_MS),
             attempts_max: None,
+            give_up_at: None,
             when_exhausted: Exhausted::Vanish,
         }
     }
@@ -105,6 +112,7 @@ impl Fault {
             reason: Reason::new(FailureCode::Missing.as_str(), message),
             retry_in_ms: Some(limits::MISSING_BELIEVED_MS),
             attempts_max: None,
+            give_up_at: None,
             when_exhausted: Exhausted::Vanish,
         }
     }
@@ -119,6 +127,14 @@ impl Fault {
         match self {
             Fault::Passing { attempts_max: Some(max), .. } => most.min(*max),
             _ => most,
+        }
+    }
+
+    /// The time by which it asks for the last attempt.
+    pub fn give_up_at(&self) -> Option<i64> {
+        match self {
+            Fault::Passing { give_up_at, .. } => *give_up_at,
+            _ => None,
         }
     }
 

@@ -12,6 +12,8 @@ pub struct Attempts {
     pub most: u32,
     /// When the first of them was made that failed for the same reason, milliseconds since 1970 UTC.
     pub since: i64,
+    /// The last one is made by then, as the faults of the document have asked for; none: their number alone counts.
+    pub give_up_at: Option<i64>,
 }
 
 /// What happens to the document.
@@ -49,7 +51,8 @@ pub fn after(fault: &Fault, attempts: Attempts, now: i64) -> Next {
             }
         }
         Fault::Passing { retry_in_ms, when_exhausted, .. } => {
-            if attempts.made >= fault.attempts_max(attempts.most) {
+            let is_late = attempts.give_up_at.is_some_and(|at| now >= at);
+            if is_late || attempts.made >= fault.attempts_max(attempts.most) {
                 return match when_exhausted {
                     Exhausted::Skip => Next::Fail,
                     Exhausted::Keep => Next::Keep,
@@ -60,7 +63,9 @@ pub fn after(fault: &Fault, attempts: Attempts, now: i64) -> Next {
             let doubled =
                 limits::RETRY_WAIT_MS_MIN.saturating_mul(1 << attempts.made.saturating_sub(1).min(20));
             let wait = retry_in_ms.unwrap_or(doubled.min(limits::RETRY_WAIT_MS_MAX)).max(0);
-            Next::Again { at: now.saturating_add(wait) }
+            let at = now.saturating_add(wait);
+            // The last attempt is made when the time is over, and not given up before.
+            Next::Again { at: attempts.give_up_at.map_or(at, |last| at.min(last)) }
         }
     }
 }
@@ -73,7 +78,7 @@ mod tests {
 
     #[test]
     fn lasting_faults_are_never_tried_again() {
-        let attempts = Attempts { made: 1, most: 9, since: 0 };
+        let attempts = Attempts { made: 1, most: 9, since: 0, give_up_at: None };
         assert_eq!(after(&Fault::refused("x", "x"), attempts, 0), Next::Fail);
         assert_eq!(after(&Fault::broken("x", "x"), attempts, 0), Next::Fail);
         assert_eq!(after(&Fault::Gone, attempts, 0), Next::Vanish);
@@ -84,7 +89,9 @@ mod tests {
     fn waits_double_up_to_their_bound() {
         let wait = |made, now| {
             let fault = Fault::passing("net", "away");
-            let Next::Again { at } = after(&fault, Attempts { made, most: u32::MAX, since: now }, now) else {
+            let Next::Again { at } =
+                after(&fault, Attempts { made, most: u32::MAX, since: now, give_up_at: None }, now)
+            else {
                 panic!()
             };
             at - now
@@ -112,12 +119,13 @@ mod tests {
                 reason: Reason::new("net", "away"),
                 retry_in_ms: Some(0),
                 attempts_max: None,
+                give_up_at: None,
                 when_exhausted,
             };
             for made in 1..=most + 1 {
                 let expected = if made < most { Next::Again { at: 7 } } else { last };
                 assert_eq!(
-                    after(&fault, Attempts { made, most, since: 0 }, 7),
+                    after(&fault, Attempts { made, most, since: 0, give_up_at: None }, 7),
                     expected,
                     "{when_exhausted:?} {made}/{most}"
                 );
@@ -128,7 +136,9 @@ mod tests {
     #[test]
     fn what_is_missing_is_gone_when_it_is_missing_again_after_its_time_and_not_before() {
         let wait = limits::MISSING_BELIEVED_MS;
-        let after = |made, since, now| after(&Fault::missing(), Attempts { made, most: 2, since }, now);
+        let after = |made, since, now| {
+            after(&Fault::missing(), Attempts { made, most: 2, since, give_up_at: None }, now)
+        };
         assert_eq!(after(1, 7, 7), Next::Again { at: 7 + wait });
         // Several looks within the time are one.
         assert_eq!(after(40, 7, 6 + wait), Next::Again { at: 7 + wait });
@@ -143,7 +153,7 @@ mod tests {
             let mut made = 0;
             loop {
                 made += 1;
-                match after(&fault, Attempts { made, most, since: 0 }, 0) {
+                match after(&fault, Attempts { made, most, since: 0, give_up_at: None }, 0) {
                     Next::Again { .. } => prop_assert!(made < most),
                     next => { prop_assert_eq!(next, Next::Fail); break }
                 }
@@ -151,10 +161,40 @@ mod tests {
             prop_assert_eq!(made, most);
         }
 
+        /// However long it waits between attempts: one at the cut-off, and none after it.
+        #[test]
+        fn a_fault_may_ask_for_an_end(wait in 1i64..5_000, lasts in 0i64..20_000, takes in 0i64..3_000) {
+            let fault = Fault::Passing {
+                reason: Reason::new("net", "away"),
+                retry_in_ms: Some(wait),
+                attempts_max: None,
+                give_up_at: Some(lasts),
+                when_exhausted: Exhausted::Skip,
+            };
+            let (mut made, mut now) = (0, 0);
+            let begun = loop {
+                made += 1;
+                let begun = now;
+                now += takes;
+                let attempts = Attempts { made, most: u32::MAX, since: 0, give_up_at: fault.give_up_at() };
+                match after(&fault, attempts, now) {
+                    Next::Again { at } => {
+                        prop_assert!(now < lasts && at <= lasts && at <= now + wait);
+                        now = at;
+                    }
+                    next => {
+                        prop_assert_eq!(next, Next::Fail);
+                        break begun;
+                    }
+                }
+            };
+            prop_assert!(begun <= lasts && now >= lasts, "{begun} {now}");
+        }
+
         #[test]
         fn a_fault_may_ask_for_fewer(most in 1u32..50, fewer in 1u32..50) {
             let fault = Fault::passing_soon("reader", "ended", fewer);
-            let made = (1..=50).find(|made| after(&fault, Attempts { made: *made, most, since: 0 }, 0) == Next::Fail);
+            let made = (1..=50).find(|made| after(&fault, Attempts { made: *made, most, since: 0, give_up_at: None }, 0) == Next::Fail);
             prop_assert_eq!(made, Some(most.min(fewer)));
         }
 
@@ -164,9 +204,10 @@ mod tests {
                 reason: Reason::new("busy", "too many requests"),
                 retry_in_ms: Some(wait),
                 attempts_max: None,
+                give_up_at: None,
                 when_exhausted: Exhausted::Skip,
             };
-            let next = after(&fault, Attempts { made, most: 9, since: now }, now);
+            let next = after(&fault, Attempts { made, most: 9, since: now, give_up_at: None }, now);
             prop_assert_eq!(next, Next::Again { at: now + wait.max(0) });
         }
     }

@@ -10,6 +10,7 @@ use ingather_simulator::play::{self, Seeds, wrong_in_orders};
 use ingather_store::failpoints::{ALL, Failpoint, plant};
 use ingather_store::{Durability, Store, queue};
 use ingather_testkit::database::{Database, Kind};
+use ingather_testkit::together::dated::is_looked_at_when_it_is_due;
 use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
 use ingather_testkit::together::{FOUND_BY_GROUP, found_across_groups, older_report};
 use ingather_testkit::together::{bins, waiting};
@@ -183,6 +184,17 @@ const NAMED: &[(Failpoint, Check)] = &[
         Check::Suite("an event of a run that is busy", || !waiting::is_woken(Duration::from_secs(2))),
     ),
     (Failpoint::ParkedLeadsNowhere, Check::Scenario("events_left")),
+    (Failpoint::ExpiredIsSentAgain, Check::Scenario("dates_expired")),
+    (Failpoint::ExpiredIsSent, Check::Scenario("dates_expired")),
+    (Failpoint::RestingLeadsNowhere, Check::Scenario("dates_of_pages")),
+    (Failpoint::ChangeCountedTwice, Check::Scenario("dates_of_pages")),
+    (Failpoint::DateAfterTheVisit, Check::Scenario("dates_and_kills")),
+    (
+        Failpoint::DueDateForgotten,
+        Check::Suite("a page that falls due", || !is_looked_at_when_it_is_due(Kind::Sqlite)),
+    ),
+    (Failpoint::OldDatesStay, Check::Scenario("dates_of_files")),
+    (Failpoint::CutOffForgotten, Check::Scenario("dates_of_attempts")),
     (
         Failpoint::GroupsCross,
         Check::Suite("two authority groups in one output", || {

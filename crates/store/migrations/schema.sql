@@ -19,11 +19,12 @@ CREATE TABLE connection (handle BIGINT PRIMARY KEY, role TEXT NOT NULL, kind TEX
   authority_group TEXT NOT NULL DEFAULT '') /*table*/;
 CREATE UNIQUE INDEX connection_name ON connection (role, name);
 
+-- looked: digest of all that a pass of a continuous job goes by which looked at everything
 CREATE TABLE job (handle BIGINT PRIMARY KEY, name TEXT NOT NULL, repository BIGINT NOT NULL, root TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('resting','starting','working','sweeping','ending','stopping','deleting')),
   run BIGINT NOT NULL, definition TEXT NOT NULL, revision BIGINT NOT NULL, reader TEXT, created_at BIGINT NOT NULL,
   error TEXT, paused BIGINT NOT NULL DEFAULT 0, scheduled_at BIGINT NOT NULL DEFAULT 0,
-  restart TEXT, rereads BIGINT NOT NULL DEFAULT 0) /*table*/;
+  restart TEXT, rereads BIGINT NOT NULL DEFAULT 0, looked BIGINT) /*table*/;
 CREATE UNIQUE INDEX job_name ON job (name);
 CREATE INDEX job_root ON job (repository, root);
 
@@ -98,10 +99,17 @@ CREATE TABLE prerequisite (document BIGINT NOT NULL, event TEXT NOT NULL, job BI
   PRIMARY KEY (document, event)) /*clustered*/;
 CREATE INDEX prerequisite_job ON prerequisite (job, document);
 CREATE INDEX prerequisite_event ON prerequisite (event, document);
+-- give_up_at: the last attempt is made by then; 0: their number alone counts
 CREATE TABLE failure (document BIGINT PRIMARY KEY, job BIGINT NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('retrying','failed','skipped')), attempts BIGINT NOT NULL, attempts_max BIGINT NOT NULL,
-  first_at BIGINT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL) /*clustered*/;
+  first_at BIGINT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, give_up_at BIGINT NOT NULL DEFAULT 0) /*clustered*/;
 CREATE INDEX failure_job ON failure (job, kind, document);
+-- of continuous jobs: when documents are looked at again or expire, and what was seen of them. action: recrawl, expire; since: the first of
+-- their visits; changes: since then, each once; origin: when it was written; origin, expires: 9223372036854775807 is not known, and never
+CREATE TABLE next_look (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, due BIGINT NOT NULL,
+  action TEXT NOT NULL CHECK (action IN ('recrawl','expire')), since BIGINT NOT NULL, changes BIGINT NOT NULL,
+  origin BIGINT NOT NULL, expires BIGINT NOT NULL) /*clustered*/;
+CREATE INDEX next_look_due ON next_look (job, due, document);
 
 -- what one output holds of one document, or of a component in it, as claimed by one owner. intended: digest of what was sent last, on
 -- disk before it is sent, 0 for a removal; confirmed: of what the output holds

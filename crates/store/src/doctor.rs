@@ -173,6 +173,9 @@ checks! {
         Repair::Statements(&[&queries::DOCTOR_DROP_PREREQUISITES]), false,
         "document that is not there waits for an event",
         "documents that are not there wait for events", "--repair drops them";
+    20 dates_of_nothing Document DOCTOR_DATES_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_DATES]), false,
+        "date belongs to a document that is not there",
+        "dates belong to documents that are not there", "--repair drops them";
     20 nameless_components Delivery DOCTOR_NAMELESS_COMPONENTS Repair::ByHand, false,
         "part of a document has lost its name: outputs may hold an entry that nobody will remove",
         "parts of documents have lost their names: outputs may hold entries that nobody will remove",

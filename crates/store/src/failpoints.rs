@@ -147,6 +147,14 @@ pub enum Failpoint {
     PrerequisitesForgotten,
     CompletionWakesNobody,
     ParkedLeadsNowhere,
+    ExpiredIsSentAgain,
+    ExpiredIsSent,
+    RestingLeadsNowhere,
+    ChangeCountedTwice,
+    DateAfterTheVisit,
+    DueDateForgotten,
+    OldDatesStay,
+    CutOffForgotten,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -301,6 +309,14 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::PrerequisitesForgotten, "a run that goes on with another one forgets what documents wait for"),
     (Failpoint::CompletionWakesNobody, "what waits for an event is not visited when it is completed"),
     (Failpoint::ParkedLeadsNowhere, "a page that waits for an event at the end of a run leads nowhere"),
+    (Failpoint::ExpiredIsSentAgain, "what has expired is looked at by each pass that reaches it"),
+    (Failpoint::ExpiredIsSent, "what is past its expiration when it is read is sent"),
+    (Failpoint::RestingLeadsNowhere, "a page whose date has not come leads nowhere, so that what is behind it goes"),
+    (Failpoint::ChangeCountedTwice, "each change of a page counts twice, so that it is looked at twice as often as it changes"),
+    (Failpoint::DateAfterTheVisit, "when a document is looked at again is written after its visit is over"),
+    (Failpoint::DueDateForgotten, "no pass begins because a date has come"),
+    (Failpoint::OldDatesStay, "what was looked at under other dates is not looked at again"),
+    (Failpoint::CutOffForgotten, "of several faults of a document the last one says when it is given up"),
 ];
 
 #[cfg(feature = "failpoints")]

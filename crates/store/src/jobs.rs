@@ -2,12 +2,13 @@
 
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::history::HistoryKind;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::RunOutcome;
 
 use crate::db::{Row, Sql, Value};
-use crate::documents::take_ids;
+use crate::documents::{dates, take_ids};
 use crate::error::{Result, StoreError};
 use crate::queries;
 use crate::queue::{self, VisitReason, VisitRequest};
@@ -267,6 +268,9 @@ pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition, now: i64) -
         let unconfirmed = sql.query(&queries::DELIVERY_UNCONFIRMED, &[Value::Int(id.0)], |row| row.int(0))?;
         let wanted = |document| VisitRequest { document, due: 0, reason: VisitReason::Settings };
         queue::enqueue(sql, id, 0, &unconfirmed.into_iter().map(wanted).collect::<Vec<_>>())?;
+    }
+    if definition.schedule != Some(Schedule::Continuous) {
+        dates::leave(sql, id)?;
     }
     let is_scheduled = before.is_none_or(|before| before.schedule != definition.schedule).then_some(now);
     let text = text_of(sql, (id, connector.as_deref()), definition)?;

@@ -137,6 +137,8 @@ queries! {
     shared JOB_BY_ROOT = "job/by_root";
     shared JOB_BY_HANDLE = "job/by_handle";
     shared JOB_DEFINE = "job/define";
+    shared JOB_LOOKED = "job/looked";
+    shared JOB_NOTE_LOOKED = "job/note_looked";
     shared JOB_CREDENTIALS = "job/credentials";
     shared JOB_BEGIN = "job/begin";
     shared JOB_PAUSE = "job/pause";
@@ -290,10 +292,13 @@ queries! {
     shared QUEUE_ANY = "queue/any";
     shared QUEUE_OVERDUE = "queue/overdue";
     shared QUEUE_NEXT_DUE = "queue/next_due";
+    shared QUEUE_DATES = "queue/dates";
+    shared QUEUE_DUE = "queue/due";
     split FAILURE_PUT = "failure/put";
     shared FAILURE_OVER = "failure/over";
     shared FAILURE_GET = "failure/get";
     shared FAILURE_SPAN = "failure/span";
+    shared FAILURE_EXPIRED = "failure/expired";
     shared FAILURE_ANY = "failure/any";
     shared FAILURE_COUNT = "failure/count";
     shared DELIVERY_STATES = "delivery/states";
@@ -337,6 +342,13 @@ queries! {
     shared COMPONENT_REMOVE = "component/remove";
     shared DOCUMENT_TEXT_MEMO = "document_text/memo";
     shared DOCUMENT_TEXT_KEEP_MEMO = "document_text/keep_memo";
+    shared NEXT_LOOK_PUT = "next_look/put";
+    shared NEXT_LOOK_GET = "next_look/get";
+    shared NEXT_LOOK_REMOVE = "next_look/remove";
+    shared NEXT_LOOK_LEAVE = "next_look/leave";
+    shared NEXT_LOOK_DUE = "next_look/due";
+    shared NEXT_LOOK_FIRST = "next_look/first";
+    shared NEXT_LOOK_RESTING = "next_look/resting";
     shared LINK_PUT = "link/put";
     shared LINK_GET = "link/get";
     shared LINK_REMOVE = "link/remove";
@@ -374,6 +386,8 @@ queries! {
     shared DOCTOR_DROP_HANDED_DOWN = "doctor/drop_handed_down";
     shared DOCTOR_PREREQUISITES_OF_NOTHING = "doctor/prerequisites_of_nothing";
     shared DOCTOR_DROP_PREREQUISITES = "doctor/drop_prerequisites";
+    shared DOCTOR_DATES_OF_NOTHING = "doctor/dates_of_nothing";
+    shared DOCTOR_DROP_DATES = "doctor/drop_dates";
     shared DOCTOR_EXTRACTS_OF_NOTHING = "doctor/extracts_of_nothing";
     shared DOCTOR_DROP_EXTRACTS = "doctor/drop_extracts";
     shared DOCTOR_DROP_EXTRACT_TEXTS = "doctor/drop_extract_texts";

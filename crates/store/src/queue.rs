@@ -46,6 +46,44 @@ pub struct Failure {
     pub code: String,
     /// Sentence for a person.
     pub message: String,
+    /// The last attempt is made by then, milliseconds since 1970 UTC; none: their number alone counts.
+    pub give_up_at: Option<i64>,
+}
+
+/// Why a document stays known of which outputs hold nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// Its source says that it is not there, and something leads to it.
+    Missing,
+    /// It has expired; its source has it still.
+    Expired,
+    /// It is further from the seeds than its job goes.
+    TooFar,
+}
+
+impl LeftOut {
+    /// Its stable word.
+    pub fn code(self) -> FailureCode {
+        match self {
+            LeftOut::Missing => FailureCode::Missing,
+            LeftOut::Expired => FailureCode::Expired,
+            LeftOut::TooFar => FailureCode::TooFar,
+        }
+    }
+
+    /// The same with a sentence.
+    pub fn reason(self) -> Reason {
+        let sentence = match self {
+            LeftOut::Missing => "its source says that it is not there any more; it is a dead link",
+            LeftOut::Expired => {
+                "it has expired: its job keeps documents for so long; it is read again when it changes, or when the job does"
+            }
+            LeftOut::TooFar => {
+                "each way to it from where the job begins has more hops than the job allows; see `hops` of the job"
+            }
+        };
+        Reason::new(self.code().as_str(), sentence)
+    }
 }
 
 /// Enqueues visits; for a document that waits already, requests its visit once more. Of two due dates the earlier one counts,
@@ -127,6 +165,7 @@ pub(crate) fn write_completions(sql: &mut Sql<'_>, rows: &[(i64, i64)]) -> Resul
 pub fn give_up(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
     states::counted(sql, ids, |sql| {
         sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(ids)])?;
+        sql.execute(&queries::NEXT_LOOK_REMOVE, &[Value::Ints(ids)])?;
         remove_failures(sql, ids)
     })
 }
@@ -141,12 +180,20 @@ pub fn set_aside(sql: &mut Sql<'_>, job: JobId, now: i64, whys: &[(i64, &Reason)
         attempts_max: 0,
         code: why.code.clone(),
         message: why.message.clone(),
+        give_up_at: None,
     };
     let rows: Vec<Failure> = whys.iter().map(left_out).collect();
     let ids: Vec<i64> = whys.iter().map(|(document, _)| *document).collect();
     states::counted(sql, &ids, |sql| {
         sql.execute(&queries::QUEUE_REMOVE, &[Value::Ints(&ids)])?;
         sql.execute(&queries::DOCUMENT_SET_ASIDE, &[Value::Ints(&ids), Value::Int(Digest::UNKNOWN.0)])?;
+        // What is not there leads nowhere; what has expired leads where it led, and is not looked at again.
+        let of = |code: LeftOut| -> Vec<i64> {
+            let is_so = |(_, why): &&(i64, &Reason)| why.code == code.code().as_str();
+            whys.iter().filter(is_so).map(|(document, _)| *document).collect()
+        };
+        sql.execute(&queries::LINK_REMOVE, &[Value::Ints(&of(LeftOut::Missing))])?;
+        sql.execute(&queries::NEXT_LOOK_REMOVE, &[Value::Ints(&of(LeftOut::Expired))])?;
         write_failures(sql, job, now, &rows)
     })
 }
@@ -181,6 +228,7 @@ pub(crate) fn write_failures(sql: &mut Sql<'_>, job: JobId, now: i64, rows: &[Fa
             Column::Same(now),
             Column::Texts(&codes),
             Column::Texts(&messages),
+            Column::Ints(&ints(|t| t.give_up_at.unwrap_or_default())),
         ],
     )?;
     Ok(())
@@ -217,6 +265,17 @@ impl Noted {
         self.failure.is_some_and(|failure| failure.kind == FailureKind::Failed)
     }
 
+    /// It has expired, and outputs do not hold it.
+    pub fn has_expired(&self) -> bool {
+        self.failure.is_some_and(|failure| failure.code == Some(FailureCode::Expired))
+    }
+
+    /// The time by which its last attempt is made, as its faults before have asked for.
+    pub fn give_up_at(&self) -> Option<i64> {
+        let is_retried = |failure: &NotedFailure| failure.kind == FailureKind::Retrying;
+        self.failure.filter(is_retried).and_then(|failure| failure.give_up_at)
+    }
+
     /// The source did not let this reader have it.
     pub fn is_unreadable(&self) -> bool {
         self.failure.is_some_and(|failure| failure.code == Some(FailureCode::Unreadable))
@@ -243,6 +302,8 @@ pub struct NotedFailure {
     pub code: Option<FailureCode>,
     /// When the first of them was made, milliseconds since 1970 UTC.
     pub first_at: i64,
+    /// The last one is made by then; none: their number alone counts.
+    pub give_up_at: Option<i64>,
 }
 
 impl Attention {
@@ -290,7 +351,8 @@ impl Attention {
 fn failure_of(row: &Row<'_>) -> Result<(i64, NotedFailure)> {
     let kind = FailureKind::parse(&row.text(1)?).unwrap_or(FailureKind::Failed);
     let code = FailureCode::parse(&row.text(3)?);
-    Ok((row.int(0)?, NotedFailure { kind, attempts: row.int(2)?, code, first_at: row.int(4)? }))
+    let give_up_at = Some(row.int(5)?).filter(|at| *at != 0);
+    Ok((row.int(0)?, NotedFailure { kind, attempts: row.int(2)?, code, first_at: row.int(4)?, give_up_at }))
 }
 
 /// Rows of documents: of ids that are close together, as those of a folder mostly are, by one seek, and rows of others beside; else
@@ -336,6 +398,17 @@ pub fn count_failures(sql: &mut Sql<'_>, job: JobId, kind: FailureKind) -> Resul
 pub fn next_due(sql: &mut Sql<'_>, job: JobId, after: i64) -> Result<Option<i64>> {
     let values = [Value::Int(job.0), Value::Int(after)];
     Ok(sql.one(&queries::QUEUE_NEXT_DUE, &values, |row| row.opt_int(0))?.flatten())
+}
+
+/// When visits of these documents are due: `(document, due)`; those that nobody asked for are left out.
+pub fn dates(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<(i64, i64)>> {
+    sql.query(&queries::QUEUE_DATES, &[Value::Ints(ids)], |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
+/// Documents of a job whose visits are due by a time, or with the next run, after `after`, by id.
+pub fn due(sql: &mut Sql<'_>, job: JobId, (after, by): (i64, i64), most: usize) -> Result<Vec<i64>> {
+    let values = [Value::Int(job.0), Value::Int(after), Value::Int(by), Value::Int(most as i64)];
+    sql.query(&queries::QUEUE_DUE, &values, |row| row.int(0))
 }
 
 /// How many visits of a job are due by a time and were not made.

@@ -30,6 +30,7 @@
 
 mod calendar;
 mod convergence;
+mod dated;
 mod erasing;
 mod expectations;
 mod faults;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use ingather_model::job::dates::DateRules;
 
 use super::properties::Properties;
 use super::values;
@@ -131,6 +132,12 @@ pub(crate) struct JobSettings {
     /// Days that the history of the job is kept; 0: as long as the program keeps it [default: 90, or what `ingather serve` was told]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::up_to::<3_650>)]
     pub(crate) history_days: Option<u32>,
+    /// How a continuous job goes by the dates of its documents, in minutes: reseed=60 (how often seeds are asked), recrawl=1440 and
+    /// recrawl-max=10080 (the least and the longest time between two looks at a page, by how often it changes), all three of sites
+    /// alone; expire=N (how long after it was written a document stays). What is not named has its default, as here, and nothing
+    /// expires; none takes all back. See docs/manual/schedules.md
+    #[arg(long, value_name = "WORD=MINUTES,…", value_parser = DateRules::parse)]
+    pub(crate) dates: Option<DateRules>,
     /// Who is told of ends of its runs, by a service: a notifier of `ingather serve --notifiers`, and of what, such as ops:failed,held; of
     /// failed, held, interrupted, stopped, finished. May be given several times; none takes it back [default of what: failed,held,interrupted]
     #[arg(long, value_name = "NAME[:WORDS]")]

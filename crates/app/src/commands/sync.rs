@@ -132,6 +132,7 @@ pub(super) fn definition(source: &Path, job: &mut JobSettings) -> Result<SyncSou
             arguments::HistoryWord::Documents => jobs::HistoryWord::Documents,
         }),
         history_days: job.history_days,
+        dates: job.dates,
         notify: match &job.notify[..] {
             [] => None,
             [none] if none == "none" => Some(Vec::new()),

@@ -10,6 +10,7 @@ use ingather_kit::file_uri;
 use ingather_model::access::Acl;
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
+use ingather_model::job::dates::Dates;
 use ingather_model::key::Stamp;
 use ingather_model::{limits, names};
 
@@ -45,7 +46,7 @@ pub(super) fn look_by(
         }
         let (content, access) = if still { (content, access) } else { (Stamp::NONE, Stamp::NONE) };
         let record = begin(source, key, &taken.facts, taken.born);
-        return Ok(Observed { content, access, identity, acl, record });
+        return Ok(Observed { content, access, identity, acl, record, dates: Dates::default() });
     }
 }
 
@@ -108,7 +109,7 @@ fn read_once(
         return Err(Fault::passing("io", format!("`{key}` cannot be read to its end: {error}")));
     }
     outcome?;
-    let observed = Observed { content, access, identity, acl, record };
+    let observed = Observed { content, access, identity, acl, record, dates: Dates::default() };
     Ok((observed, before.still(&bytes.file)))
 }
 

@@ -234,7 +234,9 @@ impl Alone<'_> {
                 None => gone.entry((job, left)).or_default().push(removal.document),
             }
             if let (Some(run), None) = (removal.ticket.noted_by, left) {
-                let row = Noted::of(removal.document, &removal.name, HistoryOutcome::Removed);
+                let code = removal.left_out.as_ref().map_or("", |why| why.code.as_str());
+                let row =
+                    Noted { code, ..Noted::of(removal.document, &removal.name, HistoryOutcome::Removed) };
                 noted.entry((job, run)).or_default().push(row);
             }
         }

@@ -3,26 +3,47 @@
 use ingather_contract::refers::Refers;
 use ingather_contract::repository::Repository;
 use ingather_model::ids::Digest;
+use ingather_model::job::schedule::Schedule;
 use ingather_store::jobs::Job;
-use ingather_store::{Durability, events, runs};
+use ingather_store::{Durability, documents, events, runs};
 
 use super::{Engine, Mode, Options};
 use crate::error::{EngineError, Refusal, Result};
 use crate::lister::Lister;
 use crate::run::Run;
+use crate::run::dating::{self, Dating, Walk};
 use crate::run::drain::drain;
 use crate::run::reach::handed::withdraw;
 use crate::run::reach::hops::Distances;
-use crate::run::reach::{Reach, feed, left};
+use crate::run::reach::{Reach, feed, left, take_due};
 
 impl Engine {
+    /// What a run goes by of dates, where its documents have any; and what it reaches, where the source is found by following links.
+    /// `wants_all`: everything is looked at, whatever its date.
+    pub(super) fn walks(
+        &self,
+        job: &Job,
+        repository: &dyn Repository,
+        (settings, wants_all): (Digest, bool),
+        options: Options,
+    ) -> Result<(Option<Dating>, Option<Reach>)> {
+        let follows_links = repository.refers().is_some();
+        let looked = match job.definition.schedule {
+            Some(Schedule::Continuous) => self.reader.read(|sql| documents::dates::looked(sql, job.id))?,
+            _ => None,
+        };
+        let dating = Dating::of(job, (settings, follows_links), wants_all, looked);
+        let reach = self.reach(job, repository, settings, (options, dating.as_ref()))?;
+        Ok((dating, reach))
+    }
+
     /// What a run reaches, where the source is found by following links.
-    pub(super) fn reach(
+    fn reach(
         &self,
         job: &Job,
         repository: &dyn Repository,
         settings: Digest,
-        options: Options,
+        (options, dating): (Options, Option<&Dating>),
     ) -> Result<Option<Reach>> {
         if repository.refers().is_none() {
             return Ok(None);
@@ -50,9 +71,15 @@ impl Engine {
             job.rereads,
             job.definition.outputs.join("\n")
         );
+        let walk = dating::walk(dating, options.kind, options.is_pass);
+        // The beginning of another run makes that void.
+        let held = match walk {
+            Walk::Due => self.reader.read(|sql| runs::held(sql, job.id, job.run))?,
+            _ => None,
+        };
         let distances = (!hops.counts_nothing()).then(|| Distances::new(counted, hops.keeps()));
-        let events = self.process.events.clone();
-        Ok(Some(Reach::new(Digest::of(goes_by.as_bytes()), distances, events)))
+        let basis = Digest::of(goes_by.as_bytes());
+        Ok(Some(Reach::new(basis, (walk, held), distances, self.process.events.clone())))
     }
 
     /// Completes an event in place of its owner, who has forgotten it: what waits for it is visited. False where it was not pending.
@@ -73,7 +100,12 @@ impl Engine {
 /// Names the seeds, and visits what they lead to until nothing is left that was not visited.
 pub(super) fn follow(run: &Run, reach: &Reach, lister: &mut Lister<'_>) -> Result<()> {
     reach.resume(run)?;
-    if reach.is_seeded() {
+    if matches!(reach.walk, Walk::Due | Walk::New) {
+        take_due(run, reach)?;
+    }
+    if reach.walk == Walk::Due {
+        // It proves nothing, and needs no seed.
+    } else if reach.is_seeded() {
         lister.result.complete = true;
     } else {
         lister.list()?;

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, Weak};
 use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{HostContext, Repository, RepositoryKind};
-use ingather_model::ids::Digest;
 use ingather_model::job::RunKind;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::key::DocumentKey;
@@ -37,6 +36,7 @@ use crate::lister::{Lister, ListingResult};
 use crate::process::Process;
 use crate::process::under_way::Work;
 use crate::progress::Progress;
+use crate::run::reach::Reach;
 use crate::run::state::RunState;
 use crate::run::visitors::Place;
 use crate::run::{ClosesOnPanic, Run, begin, failing, join, start, tell_end};
@@ -251,14 +251,13 @@ impl Engine {
             Some(_) => self.process.containers.get(&self.reader, job.repository, job.id)?,
             None => ContainersUse::alone(&self.process.containers, &self.reader, job.repository, job.id)?,
         };
-        let capabilities = self.repository_kind(job)?.capabilities;
-        let author = self.author(job, repository)?;
+        let (capabilities, author) = (self.repository_kind(job)?.capabilities, self.author(job, repository)?);
         let dispatcher = self.dispatcher(job, &author, capabilities, work)?;
         // Last: what fails before leaves no run that nobody ends.
         let settings = definition.settings_digest(&pipeline.versions, &resending);
-        let reach = self.reach(job, author.repository.as_ref(), settings, options)?;
-        let number =
-            self.open_run(job, writer, (options.kind, reach.as_ref().map(|reach| reach.basis)), work)?;
+        let wants_all = options.rereads || credentials_changed;
+        let (dating, reach) = self.walks(job, author.repository.as_ref(), (settings, wants_all), options)?;
+        let number = self.open_run(job, writer, (options.kind, reach.as_ref()), work)?;
         let state = RunState {
             store: writer.map(|(store, _)| store.clone()),
             lease: writer.map(|(_, lease)| lease.clone()),
@@ -277,6 +276,7 @@ impl Engine {
             rereads: options.rereads,
             is_full: options.kind == RunKind::Full,
             reach,
+            dating,
             is_pass: options.is_pass,
             dispatcher,
             progress,
@@ -319,10 +319,11 @@ impl Engine {
         &self,
         job: &Job,
         writer: Option<&(Store, Lease)>,
-        (kind, basis): (RunKind, Option<Digest>),
+        (kind, reach): (RunKind, Option<&Reach>),
         work: &Work,
     ) -> Result<i64> {
         let Some(to) = writer else { return Ok(job.run + 1) };
+        let basis = reach.map(|reach| reach.basis);
         let by = (kind, self.asked_by.as_str(), self.clock.now(), basis);
         begin(to, job, &|run| work.opens(run), by, &self.process.notifies())
     }
@@ -401,11 +402,13 @@ impl Engine {
             run.wait_while_paused();
             if let Some(reach) = &run.reach {
                 lister.result.listed = reach.ids();
-                lister.result.too_far = reach.beyond();
-                lister.result.root_empty = reach.leads_nowhere();
+                if run.is_full {
+                    lister.result.too_far = reach.beyond();
+                    lister.result.root_empty = reach.leads_nowhere();
+                }
             }
             let mut judged = None;
-            if options.kind == RunKind::Full && !run.stops() {
+            if (options.kind == RunKind::Full || run.is_due_pass()) && !run.stops() {
                 run.progress.waits_for("looking for what is gone");
                 failing(run, || {
                     let found = sweep::judge(run, &mut lister.result, known)?;
@@ -449,7 +452,10 @@ impl Engine {
                         jobs::remember_credentials(sql, run.job.id, &credentials)?;
                     }
                     runs::listed(sql, run.job.id, run.number, now, &result.blind)?;
-                } else {
+                    if let Some(dating) = run.dating.filter(|_| run.is_full) {
+                        documents::dates::note_looked(sql, run.job.id, dating.digest)?;
+                    }
+                } else if !run.is_due_pass() {
                     // A root that is absent: where nobody watches the run, this alone tells of it.
                     runs::blind(sql, run.job.id, run.number, &result.blind)?;
                     let why = result.blind.last().map(|spot| spot.message.clone());
@@ -462,6 +468,9 @@ impl Engine {
             visit::left_out::settle(run, &judged)?;
             let mut remover = self.remover(run)?;
             result.blind.extend(sweep::sweep(run, &result, judged, remover.as_mut())?);
+            if let Some(remover) = remover.as_mut().filter(|_| run.dating.is_some()) {
+                sweep::expire(run, remover)?;
+            }
         }
         if let Some(aborted) = lock(&run.aborted).clone() {
             error.get_or_insert(aborted);

@@ -62,6 +62,7 @@ fn on_its_way(case: &Case<'_>, row: &Row) -> Option<Reason> {
             VisitReason::Changed => "its content changed",
             VisitReason::Access => "its access changed",
             VisitReason::Settings => "the settings of the job changed",
+            VisitReason::Dates => "the job goes by other dates of documents now",
             VisitReason::Credentials => "another user reads the source now",
             VisitReason::Resend => "an output has to be sent it again",
             VisitReason::Retry => "an attempt failed before",

@@ -85,7 +85,7 @@ impl Lister<'_> {
             }
         }
         let may_open = self.run.containers().some_may_open();
-        let (rows, noted) = self.run.reader.read(|sql| {
+        let (rows, noted, dated) = self.run.reader.read(|sql| {
             let mut rows = documents::scan_parents(sql, job, &ranges)?;
             for (parent, key_hashes) in &singles {
                 rows.extend(documents::find(sql, job, *parent, key_hashes)?);
@@ -93,9 +93,13 @@ impl Lister<'_> {
             let ids: Vec<i64> = rows.iter().map(|(_, known)| known.id.0).collect();
             self.older.note(sql, may_open, &ids)?;
             let noted = self.run.attention.noted(sql, &ids)?;
-            Ok((rows, noted))
+            let dated = match self.run.dating {
+                Some(_) => documents::dates::seen(sql, &ids)?.into_keys().collect(),
+                None => HashSet::new(),
+            };
+            Ok((rows, noted, dated))
         })?;
-        self.noted = noted;
+        (self.noted, self.dated) = (noted, dated);
         let mut by_parent: HashMap<i64, Vec<Known>> = HashMap::new();
         // Rows of one parent mostly follow each other: one look-up for all of them.
         for rows in rows.chunk_by(|one, next| one.0 == next.0) {

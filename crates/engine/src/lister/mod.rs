@@ -68,6 +68,8 @@ pub(crate) struct Lister<'r> {
     older: Older,
     /// What is noted of documents of the last page that was compared.
     noted: HashMap<i64, Noted>,
+    /// Those of them that have a date, in a job that goes by dates.
+    dated: HashSet<i64>,
 }
 
 impl<'r> Lister<'r> {
@@ -89,6 +91,7 @@ impl<'r> Lister<'r> {
             listing: 1,
             older: Older::default(),
             noted: HashMap::new(),
+            dated: HashSet::new(),
         }
     }
 
@@ -324,6 +327,8 @@ impl<'r> Lister<'r> {
             Some(VisitReason::Credentials)
         } else if self.run.rereads {
             Some(VisitReason::Changed)
+        } else if let Some(reason) = self.looks_for_dates(known, noted) {
+            Some(reason)
         } else if self.older.opens_over(self.run, known.id.0, noted, item.listed.container)? {
             Some(VisitReason::Access)
         } else {
@@ -341,6 +346,17 @@ impl<'r> Lister<'r> {
             });
         }
         Ok(())
+    }
+
+    /// Why a document that is as before is looked at for its dates alone: the job goes by others now, or it has none yet. One that has
+    /// expired is read, for outputs have nothing of it.
+    fn looks_for_dates(&self, known: Known, noted: Noted) -> Option<VisitReason> {
+        let dating = self.run.dating.as_ref()?;
+        if noted.has_expired() {
+            return dating.looks_at_all.then_some(VisitReason::Changed);
+        }
+        let is_due = dating.looks_at_all || !self.dated.contains(&known.id.0);
+        (is_due && noted.failure.is_none()).then_some(VisitReason::Dates)
     }
 
     fn changed(&mut self, item: &Hashed<'_>, known: Known, reason: VisitReason, items: &mut Vec<WorkItem>) {

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use ingather_contract::call::Clock;
 use ingather_contract::repository::{Told, Watch, Watching};
 use ingather_model::ids::JobId;
+use ingather_model::job::RunKind;
 use ingather_model::job::passes::{Around, Passes};
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
+use ingather_store::documents::dates;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
-use ingather_store::queue;
 use ingather_store::runs::Run;
+use ingather_store::{Reader, queue};
 
 use super::Process;
 use crate::engine::Engine;
@@ -32,19 +35,23 @@ struct Watched {
     watch: Option<Box<dyn Watch>>,
     /// Why not all of it is watched.
     unwatched: Option<String>,
+    /// How often its seeds are asked, where its source is found by following links: nothing watches that, and documents have dates.
+    reseed_ms: Option<i64>,
+    /// How the pass looks that is about to begin.
+    kind: RunKind,
     passes: Passes,
     /// Number of its last run when a pass was begun.
     run: i64,
-    /// When its last pass began, and when a document falls due after that which waits for another attempt, by the clock that may be put back.
+    /// When its last pass began, and when a document falls due after that, by the clock that may be put back.
     begun: i64,
-    retry: Option<i64>,
+    due: Option<i64>,
 }
 
 /// What is to be done about continuous jobs now.
 #[derive(Debug, Default)]
 pub struct Due {
-    /// Jobs whose pass begins now; each is told to [`Watches::begin`] before.
-    pub begins: Vec<Job>,
+    /// Jobs whose pass begins now, each with how it looks; each is told to [`Watches::begin`] before.
+    pub begins: Vec<(Job, RunKind)>,
     /// When to look again if no watch tells anything before, milliseconds since 1970 UTC.
     pub again: Option<i64>,
     /// Jobs that are listed at intervals, with the sentence that says why.
@@ -75,7 +82,7 @@ impl Watches {
         let mut due = Due::default();
         for (job, last) in jobs {
             let watched = self.jobs.entry(job.id).or_insert_with(|| Watched::new(&job));
-            if watched.watch.is_none() && watched.unwatched.is_none() {
+            if watched.is_unopened() {
                 watched.open(&engine(&job), &job, &self.watching);
             }
             let (now, steady) = (clock.now(), clock.steady());
@@ -84,7 +91,7 @@ impl Watches {
                 watched.end(steady, last.as_ref());
                 // Not after now: what has fallen due since it began, it had no time for.
                 let begun = watched.begun;
-                watched.retry = engine(&job).reader.read(|sql| queue::next_due(sql, job.id, begun))?;
+                watched.due = next_due(&engine(&job).reader, job.id, begun)?;
             }
             watched.listen(steady);
             if let Some(why) = &watched.unwatched {
@@ -97,8 +104,11 @@ impl Watches {
                 continue;
             }
             match watched.next(now, steady) {
-                Some(next) if next <= steady => due.begins.push(job),
-                Some(next) => {
+                Some((next, kind)) if next <= steady => {
+                    watched.kind = kind;
+                    due.begins.push((job, kind));
+                }
+                Some((next, _)) => {
                     let at = now.saturating_add(next - steady);
                     due.again = Some(due.again.map_or(at, |again| again.min(at)));
                 }
@@ -115,8 +125,8 @@ impl Watches {
         let steady = clock.steady();
         watched.take(steady);
         (watched.run, watched.begun) = (job.run, clock.now());
-        watched.passes.begin(steady, watched.grain_ms());
-        if watched.watch.is_none() {
+        watched.passes.begin(steady, watched.grain_ms(), watched.kind);
+        if watched.watch.is_none() && watched.reseed_ms.is_none() {
             // What ended it may be over. Whatever it misses until it stands is called lost.
             watched.open(&engine(job), job, &self.watching);
         }
@@ -136,15 +146,27 @@ impl Watched {
             revision: job.revision,
             watch: None,
             unwatched: None,
+            reseed_ms: None,
+            kind: RunKind::Full,
             passes: Passes::default(),
             run: job.run,
             begun: 0,
-            retry: None,
+            due: None,
         }
     }
 
+    fn is_unopened(&self) -> bool {
+        self.watch.is_none() && self.unwatched.is_none() && self.reseed_ms.is_none()
+    }
+
     fn open(&mut self, engine: &Engine, job: &Job, watching: &Watching) {
-        let opened = engine.repository(job).map_err(|error| error.to_string()).and_then(|repository| {
+        let repository = engine.repository(job).map_err(|error| error.to_string());
+        if repository.as_ref().is_ok_and(|repository| repository.refers().is_some()) {
+            self.reseed_ms = Some(job.definition.dates.reseed_ms());
+            let steady = engine.clock.steady();
+            return self.passes.hear(steady, steady);
+        }
+        let opened = repository.and_then(|repository| {
             let none = || "its source tells nobody of changes".to_owned();
             repository.watch(&engine.call(), watching.clone()).ok_or_else(none)
         });
@@ -193,13 +215,23 @@ impl Watched {
         self.watch.as_ref().map_or(0, |watch| watch.grain_ms())
     }
 
-    fn next(&self, now: i64, steady: i64) -> Option<i64> {
+    fn next(&self, now: i64, steady: i64) -> Option<(i64, RunKind)> {
         self.passes.next(Around {
             grain_ms: self.grain_ms(),
-            is_watched: self.unwatched.is_none(),
-            retry: self.retry.map(|retry| steady.saturating_add(retry - now)),
+            is_watched: self.unwatched.is_none() && self.reseed_ms.is_none(),
+            due: self.due.map(|due| steady.saturating_add(due.saturating_sub(now))),
+            reseed_ms: self.reseed_ms,
         })
     }
+}
+
+/// When a document of a job falls due beyond a time: an attempt at its date, and a look or an expiration with those that are soon after it.
+fn next_due(reader: &Reader, job: JobId, after: i64) -> Result<Option<i64>> {
+    let (attempt, date) =
+        reader.read(|sql| Ok((queue::next_due(sql, job, after)?, dates::first(sql, job, after)?)))?;
+    let date = date.filter(|_| !failpoint(Failpoint::DueDateForgotten));
+    let date = date.map(|date| date.saturating_add(limits::DATES_TOGETHER_MS));
+    Ok([attempt, date].into_iter().flatten().min())
 }
 
 impl Process {

@@ -1,5 +1,6 @@
 //! One run under way: what its threads share, and how it begins and ends.
 
+pub(crate) mod dating;
 pub(crate) mod drain;
 mod ending;
 mod fed;
@@ -219,8 +220,11 @@ pub(crate) fn fold(sql: &mut Sql<'_>, job: JobId) -> std::result::Result<(), Sto
     let [this, before] = last.as_slice() else { return Ok(()) };
     let found = |run: &runs::Run| {
         let counts: RunCounts = serde_json::from_str(run.counts.as_deref()?).ok()?;
+        let is_quiet = counts.is_quiet();
         let is_done = run.outcome == Some(RunOutcome::Done) && run.error.is_none() && run.guard.is_none();
-        (is_done && counts.is_quiet()).then_some((run.kind, counts))
+        // How much was due tells nobody anything.
+        let counts = if run.kind == RunKind::Minimal { RunCounts::default() } else { counts };
+        (is_done && is_quiet).then_some((run.kind, counts))
     };
     if found(this).is_some() && found(this) == found(before) {
         runs::fold(sql, job, before.number)?;

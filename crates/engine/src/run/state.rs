@@ -25,6 +25,7 @@ use crate::delivery::author::Author;
 use crate::dispatcher::{Dispatcher, WorkItem};
 use crate::process::events::Waiter;
 use crate::progress::Progress;
+use crate::run::dating::{Dating, Walk};
 use crate::run::drain::PAUSED;
 use crate::run::reach::Reach;
 use crate::visit::audience::Audiences;
@@ -55,6 +56,8 @@ pub(crate) struct RunState {
     pub(crate) is_full: bool,
     /// What it has reached, where its source is found by following links.
     pub(crate) reach: Option<Reach>,
+    /// What it goes by of the dates of documents, where they have any.
+    pub(crate) dating: Option<Dating>,
     /// One pass of a continuous job.
     pub(crate) is_pass: bool,
     pub(crate) dispatcher: Dispatcher,
@@ -63,7 +66,7 @@ pub(crate) struct RunState {
     pub(crate) attention: Attention,
     pub(crate) credentials_changed: bool,
     /// Attempts at what failed in this run, those of earlier runs included.
-    pub(crate) attempts: Mutex<HashMap<i64, u32>>,
+    pub(crate) attempts: Mutex<HashMap<i64, Tried>>,
     /// Documents that were missing for the first time in this run, and since when.
     pub(crate) missing: Mutex<HashMap<i64, i64>>,
     /// Documents that are tried again.
@@ -88,6 +91,20 @@ pub(crate) struct RunState {
     pub(crate) aborted: Mutex<Option<String>>,
     /// Why its source could not be listed, where it could not.
     pub(crate) unlisted: Mutex<Option<String>>,
+}
+
+/// What was tried with a document that failed in this run, what earlier runs tried included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tried {
+    made: u32,
+    /// When the last attempt is to be made, where its faults say so.
+    cut_off: Option<i64>,
+}
+
+impl Tried {
+    fn before(item: &WorkItem) -> Tried {
+        Tried { made: item.noted.attempts(), cut_off: item.noted.give_up_at() }
+    }
 }
 
 /// A document that is tried again in this run.
@@ -155,15 +172,29 @@ impl RunState {
 
     /// Attempts that were counted so far.
     pub(crate) fn attempts_made(&self, item: &WorkItem) -> u32 {
-        lock(&self.attempts).get(&item.id).copied().unwrap_or_else(|| item.noted.attempts())
+        lock(&self.attempts).get(&item.id).map_or_else(|| item.noted.attempts(), |tried| tried.made)
     }
 
     /// Counts an attempt, those of earlier runs included; the first is 1.
     pub(crate) fn attempt(&self, item: &WorkItem) -> u32 {
         let mut attempts = lock(&self.attempts);
-        let made = attempts.entry(item.id).or_insert_with(|| item.noted.attempts());
-        *made = made.saturating_add(1);
-        *made
+        let tried = attempts.entry(item.id).or_insert_with(|| Tried::before(item));
+        tried.made = tried.made.saturating_add(1);
+        tried.made
+    }
+
+    /// When the last attempt at a document is to be made of which a fault says this: the earliest time that any of its faults has named.
+    pub(crate) fn cut_off(&self, item: &WorkItem, asked: Option<i64>) -> Option<i64> {
+        let mut attempts = lock(&self.attempts);
+        let tried = attempts.entry(item.id).or_insert_with(|| Tried::before(item));
+        let before = tried.cut_off.filter(|_| !failpoint(Failpoint::CutOffForgotten));
+        tried.cut_off = [before, asked].into_iter().flatten().min();
+        tried.cut_off
+    }
+
+    /// Whether it is a pass that looks at what is due alone.
+    pub(crate) fn is_due_pass(&self) -> bool {
+        self.reach.as_ref().is_some_and(|reach| reach.walk == Walk::Due)
     }
 
     /// Since when a document is missing, where it is missing `now`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ingather_model::fault::Reason;
 use ingather_model::job::Keep;
-use ingather_model::lifecycle::outcome::FailureKind;
+use ingather_model::lifecycle::outcome::{FailureCode, FailureKind};
 use ingather_model::limits;
 use ingather_model::retry::{self, Attempts, Next};
 use ingather_model::run_counts::{Counter, RunCounts};
@@ -19,6 +19,7 @@ use ingather_store::{Durability, Sql, StoreError, deliveries, extracts};
 use super::outcome::{Outcome, PendingVisit};
 use crate::dispatcher::WorkItem;
 use crate::error::Result;
+use crate::run::dating::{self, DatedVisit};
 use crate::run::history;
 use crate::run::reach::Reach;
 use crate::run::state::RunState;
@@ -29,6 +30,22 @@ struct CompletedVisit<'v> {
     outcome: Outcome,
     failure: Option<Failure>,
     again_at: Option<i64>,
+}
+
+impl CompletedVisit<'_> {
+    fn visited(&self) -> DatedVisit<'_> {
+        let PendingVisit { item, update, artifacts, .. } = self.visit;
+        // What is tried again keeps its version until it is over: a change counts once, however often it was sent.
+        let is_changed = self.visit.was_read()
+            && item
+                .known
+                .as_ref()
+                .zip(*update)
+                .is_some_and(|(known, update)| known.is_settled() && !update.version.same(known.version));
+        let expired = FailureCode::Expired.as_str();
+        let is_expired = self.failure.as_ref().is_some_and(|failure| failure.code == expired);
+        DatedVisit { document: item.id, sighting: artifacts.sighting.as_ref(), is_changed, is_expired }
+    }
 }
 
 /// Visits of one run that are over.
@@ -127,7 +144,20 @@ impl Completion<'_> {
         }
         events::drop_prerequisites(sql, &self.waited, Lasts::Once)?;
         states::end(sql, run.job.id, run.number, run.call.now(), &ended)?;
+        if !failpoint(Failpoint::DateAfterTheVisit) {
+            self.date(sql)?;
+        }
         history::note(sql, run, run.call.now(), self.noted().collect())
+    }
+
+    /// Writes when its documents are looked at next, where they have dates.
+    fn date(&self, sql: &mut Sql<'_>) -> std::result::Result<(), StoreError> {
+        let run = self.run;
+        let Some(dating) = &run.dating else { return Ok(()) };
+        let is_over = |completed: &&CompletedVisit<'_>| completed.again_at.is_none();
+        let visited: Vec<DatedVisit<'_>> =
+            self.completed.iter().filter(is_over).map(CompletedVisit::visited).collect();
+        dating::write(sql, &run.job, dating, &visited, run.call.now())
     }
 
     /// What of it the history of the job is to have.
@@ -151,6 +181,9 @@ impl Completion<'_> {
 
     fn counted(&self) {
         let run = self.run;
+        if let Some(store) = run.store.as_ref().filter(|_| failpoint(Failpoint::DateAfterTheVisit)) {
+            drop(store.write(Durability::Relaxed, |sql| self.date(sql)));
+        }
         history::noted(run, self.noted().count());
         run.count(|counts| {
             for completed in &self.completed {
@@ -200,6 +233,7 @@ fn follow<'v>(run: &RunState, visit: &'v PendingVisit, now: i64) -> CompletedVis
         attempts_max: i64::from(most),
         code: reason.code,
         message: reason.message,
+        give_up_at: None,
     };
     let (outcome, failure, again_at) = match outcome {
         Outcome::Skipped(reason) => {
@@ -213,13 +247,14 @@ fn follow<'v>(run: &RunState, visit: &'v PendingVisit, now: i64) -> CompletedVis
             let reason = fault.reason();
             let since = if fault.is_missing() { run.missing_since(&visit.item, now) } else { now };
             let is_believed = fault.is_missing() && is_believed_early(made);
-            match retry::after(&fault, Attempts { made, most: limits::ATTEMPTS_MAX, since }, now) {
+            let give_up_at = run.cut_off(&visit.item, fault.give_up_at());
+            let attempts = Attempts { made, most: limits::ATTEMPTS_MAX, since, give_up_at };
+            match retry::after(&fault, attempts, now) {
                 Next::Again { .. } if is_believed => (Outcome::Vanished, None, None),
-                Next::Again { at } => (
-                    Outcome::Again(fault),
-                    Some(failure(FailureKind::Retrying, i64::from(made), reason)),
-                    Some(at),
-                ),
+                Next::Again { at } => {
+                    let failure = failure(FailureKind::Retrying, i64::from(made), reason);
+                    (Outcome::Again(fault), Some(Failure { give_up_at, ..failure }), Some(at))
+                }
                 Next::Vanish => (Outcome::Vanished, None, None),
                 Next::Keep => {
                     // Looked at again in the next run, whenever that is: its version stays as it was.

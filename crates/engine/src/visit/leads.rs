@@ -18,7 +18,7 @@ use super::events::{VisitEvents, bounded};
 use super::outcome::{Outcome, VisitArtifacts};
 use super::pipeline::Passed;
 use super::steady::{Done, SecondLook};
-use super::{Visitor, is_partial, is_steady};
+use super::{Visitor, is_partial};
 use crate::error::Result;
 use crate::run::Run;
 use crate::run::reach::{self, Found, Reach, handed, parked};
@@ -82,7 +82,8 @@ impl<'r> Pages<'r> {
                 Some(failed) => visitor = failed,
             }
         }
-        if let (Ok(VisitAnswer::Unchanged { acl }), Some(_)) = (&visited, &memo) {
+        if let (Ok(VisitAnswer::Unchanged { acl, dates }), Some(_)) = (&visited, &memo) {
+            visitor.is_as_before(*dates);
             let acl_id = visitor.acl_id_of(acl)?;
             if visitor.needs_record(acl_id) {
                 self.reach.read_anyway(visitor.item.id);
@@ -137,7 +138,7 @@ impl<'r> Pages<'r> {
         (passed, mut leads): (Passed, Leads),
     ) -> Result<(Page, Option<Leads>)> {
         visitor.memo.memo = leads.memo.take().filter(|memo| memo.len() <= limits::MEMO_BYTES_MAX);
-        visitor.steady = is_steady(observed);
+        visitor.sees(observed);
         let acl_id = visitor.acl_id(observed)?;
         let update = DocumentUpdate { raw: Some(passed.content), ..visitor.update(observed, acl_id) };
         self.bytes += passed.bytes;
@@ -159,10 +160,13 @@ impl<'r> Pages<'r> {
             return Ok((Page::NoEntry(reason), Some(leads)));
         }
         leads.incomplete = !visitor.is_so_for_long();
+        let why = Reason::new(FailureCode::ForNow.as_str(), reason.message.as_str());
         if visitor.is_held() {
+            // Where that is believed by now. What it leads to is known by it from then on.
+            self.reach.leaves(visitor.item.id, why);
             return Ok((Page::Fault(Fault::missing_for_now(&reason)), Some(leads)));
         }
-        Ok((Page::NoEntry(Reason::new(FailureCode::ForNow.as_str(), reason.message)), Some(leads)))
+        Ok((Page::NoEntry(why), Some(leads)))
     }
 
     /// Whether a connector keeps to what it may say of those that a document leads to.

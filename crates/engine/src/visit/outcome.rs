@@ -10,6 +10,7 @@ use ingather_store::extracts::Extract;
 use ingather_store::turns::lock;
 
 use crate::dispatcher::WorkItem;
+use crate::run::dating::Sighting;
 use crate::run::state::RunState;
 
 /// What became of a document, the worse the later: several outputs give the worst, or the most that was done.
@@ -58,6 +59,8 @@ pub(crate) struct VisitArtifacts {
     pub(crate) partial: bool,
     /// What is kept with it for its next visit.
     pub(crate) memo: Memo,
+    /// What was learned of its dates.
+    pub(crate) sighting: Option<Sighting>,
     /// Bytes that were read of it; 0 where what is kept was sent.
     pub(crate) bytes: u64,
 }

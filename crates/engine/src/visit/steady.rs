@@ -159,6 +159,7 @@ impl<'r> Visitor<'r> {
             ),
             retry_in_ms: Some(wait.min(limits::SYNC_WAIT_MS_MAX)),
             attempts_max: Some(limits::LOOKS_MAX),
+            give_up_at: None,
             when_exhausted: Exhausted::Keep,
         };
         let known = self.item.known.as_ref();

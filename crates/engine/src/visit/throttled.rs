@@ -44,6 +44,7 @@ impl<'r> Visitor<'r> {
             is_ahead,
             interrupted: Cell::new(false),
             memo: Memo::default(),
+            sighting: None,
         }
     }
 

@@ -204,6 +204,9 @@ impl<'r> Visitor<'r> {
 
     /// The same, where nobody looked but at who may see it.
     pub(super) fn show_update_as_known(self, update: DocumentUpdate, acl_id: AclId) -> Result<Done<'r>> {
+        if let Some(reason) = self.expired() {
+            return self.send_declined(update, reason);
+        }
         let access = access_digest(Some(acl_id), self.item.container);
         let kept = self.access_of_kept(access)?;
         let findings = self.deliveries.parts().map(|part| Finding::looked(part, access, kept)).collect();

@@ -27,6 +27,7 @@ fn definition(world: &World) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        dates: Default::default(),
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),
@@ -67,6 +68,7 @@ fn what_stages_outputs_and_sources_say_is_named() {
             reason: ingather_model::fault::Reason::new("net", "the share does not answer"),
             retry_in_ms: Some(3_600_000),
             attempts_max: None,
+            give_up_at: None,
             when_exhausted: ingather_model::fault::Exhausted::Keep,
         };
         script_repository::locked(&world.source).file("later").fault = Some((lasting.clone(), 9));

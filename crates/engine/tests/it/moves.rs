@@ -29,6 +29,7 @@ fn definition(name: &str) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        dates: Default::default(),
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),
@@ -210,6 +211,7 @@ fn give_up(sql: &mut Sql<'_>, row: &Row) -> Result<()> {
         attempts_max: 8,
         code: "broken".to_owned(),
         message: "it is broken".to_owned(),
+        give_up_at: None,
     };
     queue::record_failures(sql, row.job, 0, &[failure])?;
     settle(sql, row)

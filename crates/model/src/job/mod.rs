@@ -1,6 +1,7 @@
 //! What a job is: a source, what to include, a pipeline with its outputs, and how careful it is.
 
 pub mod condition;
+pub mod dates;
 pub mod estimate;
 pub mod history;
 pub mod hops;
@@ -18,6 +19,7 @@ use crate::guard::Guard;
 use crate::ids::Digest;
 use crate::lifecycle::words;
 use condition::Condition;
+use dates::DateRules;
 use history::History;
 use hops::Hops;
 use notify::Notify;
@@ -69,6 +71,9 @@ pub struct Definition {
     /// How far from its seeds it goes, where its source is found by following links.
     #[serde(default, skip_serializing_if = "Hops::counts_nothing")]
     pub hops: Hops,
+    /// How it goes by the dates of its documents, where it is continuous. No digest of what outputs hold has it.
+    #[serde(default, skip_serializing_if = "DateRules::is_default")]
+    pub dates: DateRules,
     /// What is kept of what its runs did.
     #[serde(default, skip_serializing_if = "History::is_default")]
     pub history: History,

@@ -2,6 +2,7 @@
 //!
 //! Times are milliseconds of a clock that is never put back; nothing here outlives a process.
 
+use crate::job::RunKind;
 use crate::limits;
 
 /// Changes that no pass has looked for yet.
@@ -17,15 +18,18 @@ struct Ended {
     begun: i64,
     at: i64,
     done: bool,
+    kind: RunKind,
 }
 
 /// What is remembered of one job between its passes.
 #[derive(Clone, Debug, Default)]
 pub struct Passes {
     heard: Option<Heard>,
-    /// When the pass began that is under way, and what it takes.
-    under_way: Option<(i64, Option<Heard>)>,
+    /// When the pass began that is under way, what it takes, and how it looks.
+    under_way: Option<(i64, Option<Heard>, RunKind)>,
     ended: Option<Ended>,
+    /// When the last pass began that looked at everything.
+    full: i64,
 }
 
 /// What else decides when a pass begins.
@@ -35,8 +39,10 @@ pub struct Around {
     pub grain_ms: i64,
     /// A watch tells of all changes.
     pub is_watched: bool,
-    /// When a document falls due that waits for another attempt.
-    pub retry: Option<i64>,
+    /// When a document falls due: it waits for another attempt, is to be looked at again, or expires.
+    pub due: Option<i64>,
+    /// Of a source that is found by following links, how often its seeds are asked. Passes between them look at what is due alone.
+    pub reseed_ms: Option<i64>,
 }
 
 impl Passes {
@@ -59,40 +65,52 @@ impl Passes {
         self.under_way.is_some()
     }
 
-    /// A pass begins. What was heard within the grain before it is left to the next one as well.
-    pub fn begin(&mut self, at: i64, grain_ms: i64) {
-        let takes = self.heard;
-        self.heard = takes.filter(|heard| heard.last > at.saturating_sub(grain_ms));
-        self.under_way = Some((at, takes));
+    /// A pass begins. What was heard within the grain before it is left to the next one as well; all of it, where it looks at what is due alone.
+    pub fn begin(&mut self, at: i64, grain_ms: i64, kind: RunKind) {
+        let takes = self.heard.filter(|_| kind == RunKind::Full);
+        if kind == RunKind::Full {
+            self.heard = takes.filter(|heard| heard.last > at.saturating_sub(grain_ms));
+            self.full = at;
+        }
+        self.under_way = Some((at, takes, kind));
     }
 
     /// The pass has ended. One that was not done leaves what it had taken.
     pub fn end(&mut self, at: i64, done: bool) {
-        let Some((begun, takes)) = self.under_way.take() else { return };
-        if !done {
+        let Some((begun, takes, kind)) = self.under_way.take() else { return };
+        if !done && kind == RunKind::Full {
             let left = takes.unwrap_or(Heard { first: begun, last: begun });
             self.hear(left.first, left.last);
         }
-        self.ended = Some(Ended { begun, at, done });
+        self.ended = Some(Ended { begun, at, done, kind });
     }
 
-    /// When the next pass begins; none while one is under way, and before anything was heard: a watch begins as one that has lost everything,
-    /// and a job without one is told so.
-    pub fn next(&self, around: Around) -> Option<i64> {
+    /// When the next pass begins, and how it looks; none while one is under way, and before anything was heard: a watch begins as one that
+    /// has lost everything, and a job without one is told so.
+    pub fn next(&self, around: Around) -> Option<(i64, RunKind)> {
         if self.under_way.is_some() {
             return None;
         }
         let heard = self.heard.map(|heard| heard.first.saturating_add(around.grain_ms));
-        let Some(Ended { begun, at, done }) = self.ended else { return heard };
+        let Some(Ended { begun, at, done, kind }) = self.ended else {
+            return heard.map(|heard| (heard, RunKind::Full));
+        };
         let rest = match done {
             true => (at - begun).clamp(limits::PASS_REST_MS_MIN, limits::PASS_REST_MS_MAX),
             false => limits::PASS_RETRY_MS,
         };
-        let unheard = if around.is_watched { limits::PASS_WATCHED_MS } else { limits::PASS_UNWATCHED_MS };
+        let unwatched = around.reseed_ms.unwrap_or(limits::PASS_UNWATCHED_MS);
+        let unheard = if around.is_watched { limits::PASS_WATCHED_MS } else { unwatched };
+        let full = self.full.saturating_add(unheard);
+        let full = heard.map_or(full, |heard| heard.min(full));
         // What was due when the last pass began, and still is, is nothing that a pass brings about.
-        let retry = around.retry.filter(|retry| *retry > begun);
-        let due = [heard, retry, Some(begun.saturating_add(unheard))].into_iter().flatten().min();
-        due.map(|due| due.max(at.saturating_add(rest)))
+        let due = around.due.filter(|due| *due > begun);
+        // Unless that pass was not done, which had what was due alone.
+        let owed = (!done && kind == RunKind::Minimal).then_some(at);
+        let begins = [Some(full), due, owed].into_iter().flatten().min().unwrap_or(full);
+        let begins = begins.max(at.saturating_add(rest));
+        let looks_at_due = around.reseed_ms.is_some() && full > begins;
+        Some((begins, if looks_at_due { RunKind::Minimal } else { RunKind::Full }))
     }
 }
 
@@ -102,26 +120,33 @@ mod tests {
     use proptest::prelude::*;
 
     const GRAIN: i64 = 100;
-    const WATCHED: Around = Around { grain_ms: GRAIN, is_watched: true, retry: None };
+    const WATCHED: Around = Around { grain_ms: GRAIN, is_watched: true, due: None, reseed_ms: None };
+
+    /// When the next pass begins, which looks at everything.
+    fn next(passes: &Passes, around: Around) -> Option<i64> {
+        let (at, kind) = passes.next(around)?;
+        assert_eq!(kind, RunKind::Full);
+        Some(at)
+    }
 
     #[test]
     fn the_first_pass_waits_for_the_watch_and_a_change_for_its_grain() {
         let mut passes = Passes::default();
-        assert_eq!(passes.next(WATCHED), None);
+        assert_eq!(next(&passes, WATCHED), None);
         passes.hear(1_000, 1_000);
         passes.hear(1_020, 1_050);
-        assert_eq!(passes.next(WATCHED), Some(1_100));
-        passes.begin(1_100, GRAIN);
-        assert_eq!(passes.next(WATCHED), None, "one is under way");
+        assert_eq!(next(&passes, WATCHED), Some(1_100));
+        passes.begin(1_100, GRAIN, RunKind::Full);
+        assert_eq!(next(&passes, WATCHED), None, "one is under way");
         assert!(passes.has_heard(), "what was younger than the grain is left to the next one");
         passes.end(1_200, true);
-        assert_eq!(passes.next(WATCHED), Some(1_200 + limits::PASS_REST_MS_MIN));
-        passes.begin(1_450, GRAIN);
+        assert_eq!(next(&passes, WATCHED), Some(1_200 + limits::PASS_REST_MS_MIN));
+        passes.begin(1_450, GRAIN, RunKind::Full);
         assert!(!passes.has_heard());
         passes.end(2_450, true);
-        assert_eq!(passes.next(WATCHED), Some(1_450 + limits::PASS_WATCHED_MS));
+        assert_eq!(next(&passes, WATCHED), Some(1_450 + limits::PASS_WATCHED_MS));
         passes.hear(2_500, 2_500);
-        assert_eq!(passes.next(WATCHED), Some(3_450), "it rests as long as it took");
+        assert_eq!(next(&passes, WATCHED), Some(3_450), "it rests as long as it took");
     }
 
     #[test]
@@ -129,29 +154,29 @@ mod tests {
         let mut passes = Passes::default();
         let around = Around { is_watched: false, ..WATCHED };
         passes.hear(0, 0);
-        passes.begin(GRAIN, GRAIN);
+        passes.begin(GRAIN, GRAIN, RunKind::Full);
         passes.end(GRAIN + 10, true);
-        assert_eq!(passes.next(around), Some(GRAIN + limits::PASS_UNWATCHED_MS));
+        assert_eq!(next(&passes, around), Some(GRAIN + limits::PASS_UNWATCHED_MS));
     }
 
     #[test]
     fn a_pass_that_failed_leaves_what_it_took_and_rests_for_longer() {
         let mut passes = Passes::default();
         passes.hear(0, 0);
-        passes.begin(500, GRAIN);
+        passes.begin(500, GRAIN, RunKind::Full);
         assert!(!passes.has_heard());
         passes.end(600, false);
         assert!(passes.has_heard());
-        assert_eq!(passes.next(WATCHED), Some(600 + limits::PASS_RETRY_MS));
+        assert_eq!(next(&passes, WATCHED), Some(600 + limits::PASS_RETRY_MS));
     }
 
     #[test]
     fn a_document_that_waits_begins_a_pass_at_its_date_once() {
         let mut passes = Passes::default();
         passes.hear(0, 0);
-        passes.begin(GRAIN, GRAIN);
+        passes.begin(GRAIN, GRAIN, RunKind::Full);
         passes.end(GRAIN + 10, true);
-        let at = |retry: i64| passes.next(Around { retry: Some(retry), ..WATCHED });
+        let at = |retry: i64| next(&passes, Around { due: Some(retry), ..WATCHED });
         assert_eq!(at(5_000), Some(5_000));
         assert_eq!(at(GRAIN + 5), Some(GRAIN + 10 + limits::PASS_REST_MS_MIN), "it fell due meanwhile");
         assert_eq!(
@@ -159,6 +184,47 @@ mod tests {
             Some(GRAIN + limits::PASS_WATCHED_MS),
             "the pass had it, and it is due all the same"
         );
+    }
+
+    #[test]
+    fn a_source_of_links_is_looked_at_as_documents_fall_due_between_two_times_at_which_its_seeds_are_asked() {
+        const RESEED: i64 = 3_600_000;
+        let around = |due| Around { grain_ms: 0, is_watched: false, due, reseed_ms: Some(RESEED) };
+        let mut passes = Passes::default();
+        passes.hear(0, 0);
+        assert_eq!(passes.next(around(Some(0))), Some((0, RunKind::Full)));
+        passes.begin(0, 0, RunKind::Full);
+        passes.end(1_000, true);
+        assert_eq!(passes.next(around(None)), Some((RESEED, RunKind::Full)), "nothing falls due before");
+        assert_eq!(passes.next(around(Some(60_000))), Some((60_000, RunKind::Minimal)));
+        assert_eq!(
+            passes.next(around(Some(1_500))),
+            Some((2_000, RunKind::Minimal)),
+            "it rests as long as it took"
+        );
+        passes.begin(60_000, 0, RunKind::Minimal);
+        passes.end(60_500, true);
+        assert_eq!(
+            passes.next(around(Some(60_000))),
+            Some((RESEED, RunKind::Full)),
+            "it had that, and seeds keep their time"
+        );
+        // One that fails is made again, and asks no seed for that.
+        passes.begin(90_000, 0, RunKind::Minimal);
+        passes.end(90_500, false);
+        assert_eq!(passes.next(around(None)), Some((90_500 + limits::PASS_RETRY_MS, RunKind::Minimal)));
+        assert_eq!(
+            passes.next(around(Some(RESEED + 5))),
+            Some((90_500 + limits::PASS_RETRY_MS, RunKind::Minimal))
+        );
+        // What is due when seeds are is looked at with them.
+        passes.begin(RESEED - 600, 0, RunKind::Minimal);
+        passes.end(RESEED - 100, true);
+        assert_eq!(passes.next(around(Some(RESEED - 90))), Some((RESEED + 400, RunKind::Full)));
+        // And a pass over all of it that fails is made again as such.
+        passes.begin(RESEED + 400, 0, RunKind::Full);
+        passes.end(RESEED + 500, false);
+        assert_eq!(passes.next(around(None)), Some((RESEED + 500 + limits::PASS_RETRY_MS, RunKind::Full)));
     }
 
     proptest! {
@@ -182,8 +248,8 @@ mod tests {
                     passes.end(now, true);
                     busy_until = None;
                 }
-                if passes.next(WATCHED).is_some_and(|next| next <= now) {
-                    passes.begin(now, GRAIN);
+                if next(&passes, WATCHED).is_some_and(|next| next <= now) {
+                    passes.begin(now, GRAIN, RunKind::Full);
                     begins.push(now);
                     busy_until = Some(now + length);
                 }

@@ -67,6 +67,8 @@ words! {
         ForNow = "for_now",
         /// It is further from the seeds than its job goes.
         TooFar = "too_far",
+        /// It has expired: outputs do not hold it, and it is not looked at any more.
+        Expired = "expired",
     }
 }
 
@@ -101,5 +103,7 @@ words! {
         Credentials = "reader",
         /// An output lost it, or somebody else's entry there went away.
         Resend = "resend",
+        /// It is as before, and the job goes by other dates now, or knows none of it.
+        Dates = "dates",
     }
 }

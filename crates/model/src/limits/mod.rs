@@ -549,6 +549,18 @@ pub const PASS_UNWATCHED_MS: i64 = 300_000;
 /// Time after which a continuous job is listed although its watch told nothing, milliseconds: what the kernel does not tell, such as a
 /// change that a stopped machine slept through, is found by then.
 pub const PASS_WATCHED_MS: i64 = 86_400_000;
+/// Minutes between two times at which a continuous job asks the seeds of a source that is found by following links, where it does not say.
+pub const RESEED_MINUTES: u32 = 60;
+/// The least minutes between two looks at a document of such a job, where it does not say.
+pub const RECRAWL_MINUTES: u32 = 24 * 60;
+/// The most of them, where it does not say.
+pub const RECRAWL_MAX_MINUTES: u32 = 7 * 24 * 60;
+/// Ten years: nobody means more by a number of minutes.
+pub const DATE_MINUTES_MAX: u32 = 10 * 366 * 24 * 60;
+/// Whatever a source says, a document is not looked at again sooner than this, milliseconds: a feed that says "at once" is asked once a minute.
+pub const RECRAWL_MS_MIN: i64 = 60_000;
+/// A pass begins so long after the first date that has come, milliseconds: documents whose dates are close share one.
+pub const DATES_TOGETHER_MS: i64 = 5_000;
 /// Time over which the delete guard adds up what passes of a continuous job remove, milliseconds.
 pub const GUARD_WINDOW_MS: i64 = 3_600_000;
 /// Beginnings of a schedule that are told.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ingather_contract::registry::Registry;
 use ingather_contract::secrets;
 use ingather_model::guard::Guard;
+use ingather_model::job::dates::DateRules;
 use ingather_model::job::history::{History, HistoryOf};
 use ingather_model::job::hops::Hops;
 use ingather_model::job::notify::Notify;
@@ -70,6 +71,10 @@ pub struct DeclaredJob {
     /// Days that its history is kept; as long as the program keeps it when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history_days: Option<u32>,
+    /// How a continuous job goes by the dates of its documents, minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::dates")]
+    pub dates: Option<DateRules>,
     /// Who is told of ends of its runs, and of what: `ops:failed,held`; nobody when left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notify: Vec<String>,
@@ -127,6 +132,7 @@ impl DeclaredJob {
             hops: definition.hops,
             history: (definition.history.of == HistoryOf::Documents).then_some(HistoryWord::Documents),
             history_days: definition.history.days,
+            dates: (!definition.dates.is_default()).then_some(definition.dates),
             notify: definition.notify.iter().map(Notify::describe).collect(),
             schedule: definition.schedule.and_then(|schedule| serde_json::to_value(schedule).ok()),
         }
@@ -169,6 +175,7 @@ impl DeclaredJob {
             of: self.history.map_or(HistoryOf::Failures, HistoryOf::from),
             days: self.history_days.filter(|days| *days > 0),
         };
+        definition.dates = self.dates.unwrap_or_default();
         definition.notify = notifies(&self.notify).map_err(|why| wrong(Code::Definition, why))?;
         let given = self.schedule.as_ref().filter(|given| !given.is_null());
         definition.schedule =

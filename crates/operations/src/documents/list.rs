@@ -401,6 +401,7 @@ mod tests {
                     attempts_max: 1,
                     code: "x".to_owned(),
                     message: "it is so".to_owned(),
+                    give_up_at: None,
                 };
                 queue::record_failures(sql, job, 0, &[failure])?;
             }

@@ -81,7 +81,7 @@ impl BySchedule {
             let by = match (job.restart, job.state) {
                 (Some(_), _) => "restart",
                 (None, State::Resting) => "schedule",
-                (None, _) => "interruption",
+                (None, _) => start::INTERRUPTION,
             };
             match begin(context, &job, kind, by) {
                 Ok(_) if job.restart.is_some() => log(&format!("run of job {}: begins again", job.name)),

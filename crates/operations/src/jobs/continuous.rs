@@ -44,9 +44,9 @@ impl Continuous {
         let held: Vec<(JobId, String)> = held.collect();
         let due = self.watches.look(jobs, &engine, &process, clock)?;
         let mut looked = Looked { again: due.again, told: held };
-        for job in due.begins {
+        for (job, kind) in due.begins {
             self.watches.begin(&job, &engine, clock);
-            if let Err(problem) = start::begin_pass(context, &job) {
+            if let Err(problem) = start::begin_pass(context, &job, kind) {
                 self.watches.refused(job.id, clock);
                 let retry = context.now().saturating_add(limits::PASS_RETRY_MS);
                 looked.again = Some(looked.again.map_or(retry, |again| again.min(retry)));

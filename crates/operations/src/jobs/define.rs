@@ -1,6 +1,7 @@
 //! Jobs made and changed without a run: whoever wants one starts it, or its schedule does.
 
 use ingather_engine::Announced;
+use ingather_model::job::dates::DateRules;
 use ingather_model::job::hops::Hops;
 use ingather_model::lifecycle::job::State;
 use schemars::JsonSchema;
@@ -99,6 +100,10 @@ pub struct DefineJob {
     /// Days that its history is kept; 0: as long as the program keeps it.
     #[serde(default)]
     pub history_days: Option<u32>,
+    /// How a continuous job goes by the dates of its documents, minutes; an empty object takes all of it back.
+    #[serde(default)]
+    #[schemars(schema_with = "schema::dates")]
+    pub dates: Option<DateRules>,
     /// Who is told of ends of its runs, and of what: `ops:failed,held`; an empty list: nobody.
     #[serde(default)]
     pub notify: Option<Vec<String>>,
@@ -133,6 +138,7 @@ impl DefineJob {
             hops: request.hops,
             history: request.history,
             history_days: request.history_days,
+            dates: request.dates,
             notify: request.notify,
             schedule: request.schedule,
             update: request.update,
@@ -155,6 +161,7 @@ impl DefineJob {
             hops: self.hops,
             history: self.history,
             history_days: self.history_days,
+            dates: self.dates,
             notify: self.notify,
             schedule: self.schedule,
             update: self.update,

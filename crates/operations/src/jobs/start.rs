@@ -3,6 +3,7 @@
 use ingather_engine as engine;
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::lifecycle::job::State;
 use ingather_store::jobs::{self, Job as Stored};
 use schemars::JsonSchema;
@@ -160,6 +161,9 @@ pub(super) fn refuse_paused(job: &Stored) -> Result<()> {
     Err(Problem::new(Code::Paused, sentence))
 }
 
+/// Whose a run is that goes on with one that was cut off.
+pub(super) const INTERRUPTION: &str = "interruption";
+
 /// Who begins a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
@@ -196,8 +200,9 @@ pub(super) fn begin_asked(
 ///
 /// # Errors
 /// Those of [`begin`].
-pub(super) fn begin_pass(context: &Context<'_>, job: &Stored) -> Result<()> {
-    begin_run(context, job, as_stored(job, RunKind::Full), (By::Watch, "change")).map(drop)
+pub(super) fn begin_pass(context: &Context<'_>, job: &Stored, kind: RunKind) -> Result<()> {
+    let whose = if kind == RunKind::Full { "change" } else { "date" };
+    begin_run(context, job, as_stored(job, kind), (By::Watch, whose)).map(drop)
 }
 
 fn as_stored(job: &Stored, mode: RunKind) -> StartJob {
@@ -211,7 +216,9 @@ fn begin_run(
     start: StartJob,
     (by, whose): (By, &str),
 ) -> Result<Option<Synced>> {
-    let of = if by == By::Watch { Of::Pass } else { Of::Stored };
+    // A pass that was interrupted goes on as one: it looks at what is due, and not at everything.
+    let goes_on = whose == INTERRUPTION && job.definition.schedule == Some(Schedule::Continuous);
+    let of = if by == By::Watch || goes_on { Of::Pass } else { Of::Stored };
     let kind = start.kind(job);
     let request = SyncSource {
         root: job.root.clone(),

@@ -135,6 +135,16 @@ pub(crate) fn schedule_or_none(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [schedule(generator), { "type": "null" }] })
 }
 
+/// How a continuous job goes by the dates of its documents; null as where it is left out.
+pub(crate) fn dates(_: &mut SchemaGenerator) -> Schema {
+    let minutes = json_schema!({ "type": "integer", "minimum": 1, "maximum": limits::DATE_MINUTES_MAX });
+    json_schema!({ "anyOf": [{ "type": "null" }, {
+        "type": "object", "additionalProperties": false, "properties": {
+            "reseed_minutes": minutes, "recrawl_minutes": minutes, "recrawl_max_minutes": minutes, "expire_minutes": minutes,
+        },
+    }] })
+}
+
 /// When removals are held: never, or above two figures; null as where it is left out.
 pub(crate) fn guard_or_none(_: &mut SchemaGenerator) -> Schema {
     let figure = json_schema!({ "type": "integer", "minimum": 0 });

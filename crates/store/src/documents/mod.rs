@@ -1,5 +1,6 @@
 //! Documents: what the inventory knows, by key, by id and in key order.
 
+pub mod dates;
 pub mod events;
 pub mod handed_down;
 pub mod links;
@@ -317,6 +318,7 @@ pub fn forget(sql: &mut Sql<'_>, job: JobId, ids: &[i64]) -> Result<u64> {
         sql.execute(&queries::LINK_REMOVE, &values)?;
         handed_down::forget(sql, job, &gone)?;
         sql.execute(&queries::PREREQUISITE_REMOVE, &values)?;
+        sql.execute(&queries::NEXT_LOOK_REMOVE, &values)?;
         sql.execute(&queries::DOCUMENT_TEXT_REMOVE, &values)?;
         sql.execute(&queries::DOCUMENT_REMOVE, &values)
     })?;

@@ -25,7 +25,7 @@ INSERT INTO document (id, job, parent_hash, key_hash, version, access, settings,
  (6,5,1,2,9,9,0,0,NULL,2,1), (7,5,1,3,9,9,0,0,NULL,2,1);
 INSERT INTO document_text (id, key_text) VALUES (1,'a'), (2,'b'), (3,'c'), (4,'d'), (5,'a'), (6,'b'), (7,'c');
 INSERT INTO queue VALUES (4,4,0,2,'new',1);
-INSERT INTO failure VALUES (3,4,'failed',1,8,1,'unreadable','no');
+INSERT INTO failure VALUES (3,4,'failed',1,8,1,'unreadable','no',0);
 INSERT INTO delivery (document, component, output, address_parent, address, seq, intended, intended_acl, confirmed, confirmed_acl, intent_at, confirmed_at, outcome) VALUES
  (1,0,2,1,1,1,50,60,50,60,1,2,NULL), (1,0,3,1,1,2,50,60,50,60,1,1,NULL), (2,0,2,1,2,3,51,60,51,60,3,3,NULL),
  (4,0,2,1,4,4,52,60,NULL,NULL,4,NULL,NULL), (5,0,2,1,1,5,50,60,50,60,5,6,NULL),
@@ -96,7 +96,7 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("runs_of_no_job", "INSERT INTO run (job, number, kind, started_at) VALUES (99,1,'full',1)", true),
     ("runs_of_no_job", "INSERT INTO tally VALUES (99,'other',1)", true),
     ("runs_of_no_job", "INSERT INTO blind_spot VALUES (99,1,1,'/','x','x')", true),
-    ("trouble_of_nothing", "INSERT INTO failure VALUES (99,4,'failed',1,8,1,'x','x')", true),
+    ("trouble_of_nothing", "INSERT INTO failure VALUES (99,4,'failed',1,8,1,'x','x',0)", true),
     (
         "retried_by_nobody",
         "UPDATE failure SET kind = 'retrying' WHERE document = 3; DELETE FROM tally WHERE job = 4 AND name = 'failed';
@@ -110,6 +110,7 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("handed_down_of_nothing", "INSERT INTO handed_down VALUES (99,1,4,'{}')", true),
     ("handed_down_of_nothing", "INSERT INTO handed_down VALUES (1,99,4,'{}')", true),
     ("prerequisites_of_nothing", "INSERT INTO prerequisite VALUES (99,'global:e',4,0)", true),
+    ("dates_of_nothing", "INSERT INTO next_look VALUES (99,1,1,'recrawl',1,0,1,1)", true),
     ("extracts_of_nothing", "INSERT INTO extract (document, version, stages, head) VALUES (99,1,1,'')", true),
     ("extracts_of_nothing", "INSERT INTO extract_text VALUES (9,'')", true),
     ("nameless_components", "DELETE FROM component WHERE document = 2", false),

@@ -1,10 +1,12 @@
 //! Counters of documents by state: exact after every change, whichever comes at once.
 
 use ingather_model::ids::{Digest, DocumentId, JobId};
+use ingather_model::job::dates::{Action, Seen};
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::FailureKind;
+use ingather_store::documents::dates::{self, NextLook};
 use ingather_store::documents::{self, DocumentUpdate, NewDocument};
-use ingather_store::queue::{self, Failure, VisitReason, VisitRequest};
+use ingather_store::queue::{self, Failure, LeftOut, VisitReason, VisitRequest};
 use ingather_store::states::{self, EndedVisit, States};
 use ingather_store::{Durability, Sql, Store, StoreError, Target, doctor};
 
@@ -52,7 +54,86 @@ fn update(id: i64) -> DocumentUpdate {
 
 fn failure(id: i64, kind: FailureKind) -> Failure {
     let (code, message) = ("busy".to_owned(), "it is in use".to_owned());
-    Failure { document: id, kind, attempts: 1, attempts_max: 8, code, message }
+    Failure { document: id, kind, attempts: 1, attempts_max: 8, code, message, give_up_at: None }
+}
+
+#[test]
+fn dates_come_in_their_order_and_go_with_their_documents() {
+    on_both("dates", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        script(&fresh.target, WITH_A_JOB);
+        let look = |document: i64, due: i64, action| {
+            let expires = (action == Action::Expire).then_some(due);
+            let seen = Seen { since: 1, changes: 2, origin: expires, expires };
+            NextLook { document, due, action, seen }
+        };
+        store
+            .write(Durability::Relaxed, |sql| {
+                documents::add(sql, JOB, 1, &[new(1), new(2), new(3), new(4)])?;
+                dates::put(sql, JOB, &[look(1, 30, Action::Recrawl), look(2, 10, Action::Recrawl)])?;
+                dates::put(sql, JOB, &[look(3, 10, Action::Expire), look(1, 20, Action::Recrawl)])
+            })
+            .unwrap();
+        let reader = store.reader();
+        let due = |after, by| reader.read(|sql| dates::due(sql, JOB, (after, by), 2)).unwrap();
+        let first = (i64::MIN, i64::MIN);
+        assert_eq!(due(first, 30), [(10, 2, Action::Recrawl), (10, 3, Action::Expire)]);
+        assert_eq!(due((10, 3), 30), [(20, 1, Action::Recrawl)]);
+        assert_eq!(due((10, 3), 19), []);
+        let first = |after| reader.read(|sql| dates::first(sql, JOB, after)).unwrap();
+        assert_eq!([first(9), first(10), first(20)], [Some(10), Some(20), None]);
+        let resting = |now| {
+            let mut ids = reader.read(|sql| dates::resting(sql, &[1, 2, 3, 4], now)).unwrap();
+            ids.sort_unstable();
+            ids
+        };
+        assert_eq!(
+            [resting(5), resting(15)],
+            [vec![1, 2, 3], vec![1, 3]],
+            "what expires is not looked at any more"
+        );
+        let seen = reader.read(|sql| dates::seen(sql, &[1, 3, 4])).unwrap();
+        assert_eq!((seen.len(), seen[&1].expires, seen[&3].expires), (2, None, Some(10)));
+        assert_eq!((seen[&1].origin, seen[&3].origin), (None, Some(10)));
+        store
+            .write(Durability::Relaxed, |sql| queue::set_aside(sql, JOB, 7, (&[3], LeftOut::Expired)))
+            .unwrap();
+        assert_eq!(resting(15), [1, 3], "it has expired");
+        store
+            .write(Durability::Relaxed, |sql| {
+                documents::forget(sql, JOB, &[1])?;
+                dates::note_looked(sql, JOB, Digest(-5))
+            })
+            .unwrap();
+        let left = |sql: &mut Sql<'_>| Ok((dates::seen(sql, &[1, 2, 3])?.len(), dates::looked(sql, JOB)?));
+        assert_eq!(reader.read(left).unwrap(), (1, Some(Digest(-5))));
+        store.write(Durability::Relaxed, |sql| dates::leave(sql, JOB)).unwrap();
+        assert_eq!(reader.read(left).unwrap().0, 0);
+    });
+}
+
+#[test]
+fn a_cut_off_is_kept_with_its_failure_and_visits_are_found_by_their_dates() {
+    on_both("cut_off", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        script(&fresh.target, WITH_A_JOB);
+        let at = |document, due| VisitRequest { due, ..request(document) };
+        store
+            .write(Durability::Relaxed, |sql| {
+                documents::add(sql, JOB, 1, &[new(1), new(2), new(3)])?;
+                let cut_off = Failure { give_up_at: Some(99), ..failure(1, FailureKind::Retrying) };
+                queue::record_failures(sql, JOB, 5, &[cut_off, failure(2, FailureKind::Retrying)])?;
+                queue::enqueue(sql, JOB, 1, &[at(1, 9), at(2, 30), at(3, queue::DUE_NEXT_RUN)])
+            })
+            .unwrap();
+        let read = |sql: &mut Sql<'_>| {
+            let noted = queue::Attention::of(sql, JOB)?.noted(sql, &[1, 2])?;
+            Ok((queue::due(sql, JOB, (0, 10), 9)?, queue::dates(sql, &[2, 4])?, noted))
+        };
+        let (due, dates, noted) = store.reader().read(read).unwrap();
+        assert_eq!((due, dates), (vec![1, 3], vec![(2, 30)]));
+        assert_eq!((noted[&1].give_up_at(), noted[&2].give_up_at()), (Some(99), None));
+    });
 }
 
 fn request(document: i64) -> VisitRequest {

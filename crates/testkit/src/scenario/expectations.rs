@@ -88,6 +88,7 @@ impl Play {
                 Some(wait) => format!("{name} {}s", wait as f64 / 1_000.0),
                 None => format!("{name} next run"),
             })),
+            ["dates", job] => list(self.dates(job)?),
             ["rows"] => list(self.world.rows().into_iter().map(|(table, count)| format!("{table} {count}"))),
             ["runs", job] => self.runs(job)?,
             ["end", job] => self.end(job)?,

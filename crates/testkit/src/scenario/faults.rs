@@ -55,6 +55,7 @@ impl Play {
                 reason: Reason::new("away", "the output is away"),
                 retry_in_ms: None,
                 attempts_max: None,
+                give_up_at: None,
                 when_exhausted: Exhausted::Keep,
             },
             "busy" => busy(2),
@@ -111,6 +112,7 @@ fn busy(seconds: i64) -> Fault {
         reason: Reason::new("busy", "too many requests"),
         retry_in_ms: Some(seconds * 1_000),
         attempts_max: None,
+        give_up_at: None,
         when_exhausted: Exhausted::Keep,
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ingather_contract::call::Clock as _;
 use ingather_model::fault::Fault;
+use ingather_model::job::RunKind;
 use ingather_model::job::hops::Hops;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
@@ -427,7 +428,9 @@ impl Play {
             reader.sights.extend(was.map(|(_, sight)| sight.clone()));
             reader.sights.push(sight);
             reader.hindered |= !before.sound;
-            let is_done = last.is_some_and(|run| run.outcome == Some(RunOutcome::Done));
+            // One that has looked at a part of it alone says nothing of the rest.
+            let is_done =
+                last.is_some_and(|run| run.outcome == Some(RunOutcome::Done) && run.kind == RunKind::Full);
             let times = (before.at, self.world.clock.now());
             let reached = reader.reach(Some(times).filter(|_| !self.clock_was_set_back), is_done);
             reader.learn(&reached, times);

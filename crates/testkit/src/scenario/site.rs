@@ -26,6 +26,7 @@ use ingather_model::limits;
 use ingather_store::events;
 
 use super::Play;
+use super::dated;
 use super::steps::{acl, number};
 use crate::script_repository::site::{Answer, Page, Site};
 use crate::together::site::site;
@@ -95,6 +96,9 @@ fn change(site: &mut Site, name: &str, word: &str) -> Result<(), String> {
 }
 
 fn change_page(page: &mut Page, word: &str) -> Result<(), String> {
+    if dated::change(&mut page.dates, word)? {
+        return Ok(());
+    }
     match word.split_once(':') {
         Some(("leads", to)) => page.links = names(to),
         Some(("redirects", to)) => page.redirects = names(to),

@@ -8,10 +8,11 @@ use ingather_model::access::Acl;
 use ingather_model::fault::{Exhausted, Fault, Reason};
 use ingather_model::guard::Guard;
 use ingather_model::job::condition::Condition;
+use ingather_model::job::dates::DateRules;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 
-use super::{Answer, Play};
+use super::{Answer, Play, dated};
 use crate::memory_output::{Shelf, locked};
 use crate::script_repository::{self, ListingScript, Meanwhile, Source, Step};
 use crate::together;
@@ -140,6 +141,7 @@ impl Play {
             compare_content: false,
             keep: Keep::Nothing,
             content_by: ContentBy::Read,
+            dates: Default::default(),
             priority: ingather_model::job::Priority::default(),
             history: ingather_model::job::history::History::default(),
             notify: Vec::new(),
@@ -179,6 +181,7 @@ impl Play {
                         serde_json::from_str(value).unwrap_or_else(|_| value.replace('_', " ").into());
                     definition.schedule = Some(Schedule::read(&value)?);
                 }
+                "dates" => definition.dates = DateRules::parse(value)?,
                 "stage" => definition.stages.push(stage(value)?),
                 "route" => {
                     let (output, route) = value.split_once(':').ok_or("route=OUTPUT:{…}")?;
@@ -428,9 +431,18 @@ fn file(source: &mut Source, name: &str, word: &str) -> Result<(), String> {
         reason: Reason::new(code, "it cannot be read now"),
         retry_in_ms: None,
         attempts_max: None,
+        give_up_at: None,
         when_exhausted,
     };
+    if dated::change(&mut file.dates, word)? {
+        return Ok(());
+    }
     match word.split_once(':') {
+        Some(("cut_off", seconds)) => {
+            if let Some((Fault::Passing { give_up_at, .. }, _)) = &mut file.fault {
+                *give_up_at = Some(dated::at(seconds)?);
+            }
+        }
         Some(("access", who)) => (file.acl, file.ctime) = (acl(who), change),
         Some(("failing", times)) => file.fault = Some((passing("away", Exhausted::Skip), number(times)?)),
         Some(("look_failing", times)) => {

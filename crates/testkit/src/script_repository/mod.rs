@@ -11,6 +11,7 @@ use ingather_contract::repository::{RepositoryCapabilities, RepositoryKind, Told
 use ingather_contract::settings::{NoSettings, schema_of};
 use ingather_model::access::Acl;
 use ingather_model::fault::Fault;
+use ingather_model::job::dates::Dates;
 use ingather_model::key::Stamp;
 use ingather_store::turns::lock;
 
@@ -72,6 +73,8 @@ pub struct File {
     pub fault: Option<(Fault, u32)>,
     /// Answer of the next looks, and of how many.
     pub look_fault: Option<(Fault, u32)>,
+    /// What it says of its dates.
+    pub dates: Dates,
 }
 
 /// A scripted folder.
@@ -210,6 +213,7 @@ impl Source {
             panics: false,
             fault: None,
             look_fault: None,
+            dates: Dates::default(),
         })
     }
 

@@ -53,6 +53,7 @@ impl ScriptRepository {
             identity: file.identity,
             acl: file.acl.clone(),
             record,
+            dates: file.dates,
         }
     }
 }

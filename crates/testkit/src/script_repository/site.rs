@@ -15,6 +15,7 @@ use ingather_model::access::Acl;
 use ingather_model::document::{Links, Record};
 use ingather_model::fairness::pace::Pace;
 use ingather_model::fault::{Fault, Reason};
+use ingather_model::job::dates::Dates;
 use ingather_model::key::{Stamp, parent_bytes};
 
 use crate::crash::Crash;
@@ -78,6 +79,8 @@ pub struct Page {
     pub failing: u32,
     /// Who may see it; none: everybody.
     pub acl: Option<Acl>,
+    /// What it says of its dates.
+    pub dates: Dates,
     /// Events: whoever leads to it has them completed before; see [`event`].
     pub after: Vec<String>,
     /// Its visit begins this event, or comes again after it.
@@ -216,6 +219,7 @@ impl ScriptSite {
                 body: Some(page.text.clone()),
                 ..Record::default()
             },
+            dates: page.dates,
         }
     }
 
@@ -322,7 +326,7 @@ impl Refers for ScriptSite {
             let mut site = locked(&self.site);
             if asked.memo == Some(memo.as_slice()) && !site.forgetful {
                 site.unchanged += 1;
-                return Ok(VisitAnswer::Unchanged { acl });
+                return Ok(VisitAnswer::Unchanged { acl, dates: page.dates });
             }
         }
         let leads =

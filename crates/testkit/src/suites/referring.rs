@@ -158,7 +158,7 @@ impl Visits<'_> {
         if let Some(memo) = memo {
             let (again, _) = self.visit(key, Some(memo));
             let is_same = match &again {
-                Ok(VisitAnswer::Unchanged { acl }) => *acl == before.acl,
+                Ok(VisitAnswer::Unchanged { acl, .. }) => *acl == before.acl,
                 Ok(VisitAnswer::Read(now, _)) => now.content == before.content,
                 _ => false,
             };

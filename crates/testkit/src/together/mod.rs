@@ -2,6 +2,7 @@
 //! tests and for the planted faults.
 
 pub mod bins;
+pub mod dated;
 pub mod erasing;
 pub mod gate;
 pub mod pause;
@@ -39,6 +40,7 @@ pub fn definition(world: &World, name: &str, root: &str, outputs: &[&str]) -> De
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        dates: Default::default(),
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),

@@ -74,6 +74,7 @@ pub(super) fn of_status(status: u16, host: &str, retry_after: Option<&str>, now:
             reason: Reason::new(if status == 429 { "too_many_requests" } else { "server" }, says),
             retry_in_ms: retry_after.and_then(|text| retry_in_ms(text, now)),
             attempts_max: None,
+            give_up_at: None,
             when_exhausted: Exhausted::Skip,
         },
         400..=499 => Fault::refused("client_status", format!("{says}: it does not give this page")),

@@ -57,6 +57,7 @@ impl Login {
             reason: Reason::new(LOGIN, format!("nobody is logged in at `{host}`: {why}")),
             retry_in_ms,
             attempts_max: None,
+            give_up_at: None,
             when_exhausted: Exhausted::Skip,
         }
     }

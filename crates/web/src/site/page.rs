@@ -76,7 +76,7 @@ impl Site {
         (leads, is_hidden.then_some(no_index))
     }
 
-    fn directives(&self, head: &Head, links: &Links) -> Directives {
+    pub(super) fn directives(&self, head: &Head, links: &Links) -> Directives {
         if !self.checked.obey {
             return Directives::default();
         }

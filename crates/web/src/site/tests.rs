@@ -214,6 +214,24 @@ fn what_a_page_says_of_itself_decides_whether_it_is_an_entry_and_whether_it_lead
 }
 
 #[test]
+fn a_page_that_says_until_when_it_may_be_found_expires_then_and_is_read_each_time() {
+    let server = SiteServer::start();
+    let until = |date: &str| Answer::page("a").with("X-Robots-Tag", &format!("unavailable_after: {date}"));
+    server.put("/docs/", until("2999-01-01"));
+    server.put("/docs/past", until("2011-01-01"));
+    let site = site(&server, json!({}));
+    match visit_with(site.as_ref(), &server.url("/docs/"), &Links::default()) {
+        Ok(VisitAnswer::Read(observed, leads)) => {
+            assert_eq!(observed.dates.expires_not_after, Some(32_472_144_000_000));
+            assert_eq!(leads.memo, None, "an answer that it is as before would not say it");
+        }
+        other => panic!("{other:?}"),
+    }
+    let answer = visit_with(site.as_ref(), &server.url("/docs/past"), &linked(&[("b", "")]));
+    assert_eq!((why(&answer), led(&server, &answer).len()), ("noindex".to_owned(), 1), "it leads on");
+}
+
+#[test]
 fn redirects_are_followed_as_links_and_never_out_of_the_job() {
     let server = SiteServer::start();
     let to = |location: &str| Answer::status(302).with("Location", location);

@@ -6,6 +6,7 @@ use ingather_contract::call::CallContext;
 use ingather_contract::refers::{Asked, Leads, ReadPage, Reference, Refers, VisitAnswer};
 use ingather_contract::repository::Observed;
 use ingather_model::fault::{Fault, Reason};
+use ingather_model::job::dates::Dates;
 use ingather_model::key::Stamp;
 use ingather_model::limits;
 use url::Url;
@@ -58,7 +59,7 @@ impl Refers for Site {
             Ok(PageAnswer::After(login)) => Ok(VisitAnswer::Again { after: vec![login] }),
             Ok(PageAnswer::Page(answer)) => {
                 self.paces.answered(&host);
-                let mut answer = self.answered(&url, answer, read)?;
+                let mut answer = self.answered(&url, (answer, call.now()), read)?;
                 if let VisitAnswer::Read(_, leads) | VisitAnswer::NoEntry(_, leads) = &mut answer {
                     let named =
                         sitemaps.iter().filter_map(|address| self.checked.urls.normalise(address).ok());
@@ -98,9 +99,16 @@ impl Site {
             && !self.checked.scope.start().contains(url)
     }
 
-    fn answered(&self, url: &Url, answer: Answer, read: &mut ReadPage<'_>) -> Result<VisitAnswer, Fault> {
+    fn answered(
+        &self,
+        url: &Url,
+        (answer, now): (Answer, i64),
+        read: &mut ReadPage<'_>,
+    ) -> Result<VisitAnswer, Fault> {
         match answer {
-            Answer::Unchanged(_) => Ok(VisitAnswer::Unchanged { acl: self.checked.acl.clone() }),
+            Answer::Unchanged(_) => {
+                Ok(VisitAnswer::Unchanged { acl: self.checked.acl.clone(), dates: Dates::default() })
+            }
             Answer::Moved(_, to) => self.moved(url, &to),
             Answer::Absent(_) if self.is_sitemap_of_start(url) => {
                 let reason = Reason::new("no_sitemap", "its host has no sitemap there");
@@ -121,7 +129,7 @@ impl Site {
                 if self.is_sitemap(url, &start) {
                     return Ok(self.sitemap(url, &mut whole));
                 }
-                self.page(url, &head, &mut whole, read)
+                self.page(url, (&head, now), &mut whole, read)
             }
         }
     }
@@ -203,7 +211,7 @@ impl Site {
     fn page(
         &self,
         url: &Url,
-        head: &Head,
+        (head, now): (&Head, i64),
         whole: &mut Whole<impl Read>,
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
@@ -218,7 +226,10 @@ impl Site {
         let links = links?;
         let digest = whole.hash.finalize();
         let (mut leads, no_entry) = self.leads(url, head, &links);
-        if let Some(reason) = no_entry {
+        let directives = self.directives(head, &links);
+        let is_over = !directives.may_be_found(now);
+        let is_over = is_over.then(|| Reason::new("noindex", "it says that it is not to be found any more"));
+        if let Some(reason) = no_entry.or(is_over) {
             return Ok(VisitAnswer::NoEntry(reason, leads));
         }
         let header = |name: &str| head.header(name).map(str::to_owned);
@@ -228,14 +239,23 @@ impl Site {
             digest: Some(*digest.as_bytes()),
             status: head.status,
         };
-        leads.memo = (memo.etag.is_some() || memo.last_modified.is_some()).then(|| memo.encode());
+        // One that says until when it may be found is read each time: an answer that it is as before would not say that.
+        let is_comparable = memo.etag.is_some() || memo.last_modified.is_some();
+        leads.memo = (is_comparable && directives.until.is_none()).then(|| memo.encode());
+        let dates = Dates { expires_not_after: directives.until, ..Dates::default() };
         // The same bytes in another charset are another text.
         let content = match charset {
             Some(charset) => Stamp::of(&[digest.as_bytes(), charset.as_bytes()].concat()),
             None => Stamp::of(digest.as_bytes()),
         };
-        let observed =
-            Observed { content, access: Stamp::of(format!("{acl:?}").as_bytes()), identity: 0, acl, record };
+        let observed = Observed {
+            content,
+            access: Stamp::of(format!("{acl:?}").as_bytes()),
+            identity: 0,
+            acl,
+            record,
+            dates,
+        };
         Ok(VisitAnswer::Read(Box::new(observed), leads))
     }
 }

@@ -151,6 +151,9 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
     if let Some(schedule) = &job.schedule {
         tell_schedule(schedule);
     }
+    if !job.definition.dates.is_default() {
+        show::line(&format!("dates      {}", job.definition.dates.describe()));
+    }
     for notify in &job.definition.notify {
         show::line(&format!("notify     {}", notify.describe()));
     }

@@ -214,9 +214,20 @@ fn a_job_over_a_site_is_exported_declared_and_deleted_like_any_other() {
     sandbox.run(&["apply", "-f", file.to_str().unwrap()]).exits(0);
     let shown = sandbox.run(&["job", "show", "docs", "--json"]).exits(0).json();
     assert_eq!(shown[0]["root"], json!(root));
-    sandbox
-        .run(&["sync", &root, "--update", "--schedule", "continuous"])
-        .refuses(2, &["cannot be watched", "every 6h"]);
+    let dated = ["--update", "--schedule", "continuous", "--dates", "recrawl=60,expire=90"];
+    sandbox.run(&[&["sync", &root], &dated[..]].concat()).exits(0);
+    let exported = sandbox.run(&["export"]).exits(0).out;
+    assert!(
+        exported.contains("\"recrawl_minutes\": 60") && exported.contains("\"expire_minutes\": 90"),
+        "{exported}"
+    );
+    std::fs::write(&file, exported.replace("\"recrawl_minutes\": 60", "\"recrawl_minutes\": 5")).unwrap();
+    sandbox.run(&["apply", "-f", file.to_str().unwrap()]).exits(0);
+    let shown = sandbox.run(&["job", "show", "docs"]).exits(0).out;
+    assert!(shown.contains("dates      recrawl=5,expire=90"), "{shown}");
+    sandbox.run(&["sync", &root, "--update", "--schedule", "none"]).refuses(2, &["--dates none"]);
+    sandbox.run(&["sync", &root, "--update", "--schedule", "none", "--dates", "none"]).exits(0);
+    sandbox.run(&["sync", &root, "--dates", "recrawl"]).refuses(2, &["recrawl-max"]);
     sandbox.run(&["job", "move", "docs", "/tmp"]).refuses(2, &["only folders are moved"]);
     sandbox.run(&["sync", &root, "--dry-run"]).refuses(2, &["following links"]);
     sandbox.run(&["job", "delete", "docs", "--yes"]).exits(0);

@@ -130,6 +130,7 @@ impl Server {
             reason: Reason::new("tika", message),
             retry_in_ms: Some(i64::from(settings.retry_ms)),
             attempts_max: None,
+            give_up_at: None,
             when_exhausted: Exhausted::Keep,
         }
     }

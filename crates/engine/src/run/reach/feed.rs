@@ -9,6 +9,7 @@ use ingather_model::limits;
 use roaring::RoaringTreemap;
 
 use super::Reach;
+use super::passing::pass_on;
 use crate::error::Result;
 use crate::process::throttles::Bin;
 use crate::run::Run;
@@ -130,6 +131,9 @@ pub(crate) fn feed(run: &Run, reach: &Reach, to_the_end: bool) -> Result<()> {
         if !ids.is_empty() {
             let handed: HashSet<i64> = recall(run, &ids)?.into_iter().collect();
             reach.given_up(ids.into_iter().filter(|id| !handed.contains(id)));
+            continue;
+        }
+        if pass_on(run, reach)? {
             continue;
         }
         if to_the_end {

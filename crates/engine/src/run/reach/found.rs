@@ -1,6 +1,6 @@
 //! What visits and seeds lead to, written down: documents that are new, requests for visits, marks, and the links themselves.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ingather_contract::refers::Reference;
 use ingather_model::fault::Reason;
@@ -9,15 +9,16 @@ use ingather_model::key::DocumentKey;
 use ingather_model::limits;
 use ingather_store::documents::{self, NewDocument, links};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::queue;
+use ingather_store::queue::{self, LeftOut};
 use ingather_store::{Durability, Sql, StoreError, runs};
 use roaring::RoaringTreemap;
 
-use super::hops::{self, Measured, too_far};
+use super::hops::{self, Measured};
 use super::named::{Again, Found, Named, name, request};
 use super::targets::Targets;
 use super::{Reach, Reached, handed, parked};
 use crate::error::Result;
+use crate::run::dating::{self, Walk};
 use crate::run::{Run, id_set};
 
 /// What a transaction wrote, to be taken over once it is on disk.
@@ -38,13 +39,18 @@ struct Written {
     stale: Vec<i64>,
     /// Prerequisites of what was named.
     told: parked::Told,
+    /// Those that this transaction brought.
+    brought: HashSet<i64>,
+    /// Those that were reached, and are not visited now.
+    resting: HashSet<i64>,
 }
 
 /// Takes in what seeds name.
 pub(crate) fn seed(run: &Run, reach: &Reach, seeds: &[(Reference, Option<ContainerId>)]) -> Result<()> {
     let named: Vec<Named<'_>> =
         seeds.iter().filter_map(|(reference, container)| name(run, reference, *container)).collect();
-    write(run, reach, &named, &[]).map(|_| ())
+    // Whoever wants what is new has seeds asked, whenever they are due.
+    write(run, reach, &named, (&[], reach.walk == Walk::New)).map(|_| ())
 }
 
 /// Takes in what documents lead to. Those that have to be read once more, as they are: what they led to before is not known any more.
@@ -59,10 +65,15 @@ pub(crate) fn find(run: &Run, reach: &Reach, found: &[Found]) -> Result<Vec<i64>
             references.filter_map(|reference| name(run, reference, found.container))
         })
         .collect();
-    write(run, reach, &named, found)
+    write(run, reach, &named, (found, false))
 }
 
-fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Result<Vec<i64>> {
+fn write(
+    run: &Run,
+    reach: &Reach,
+    named: &[Named<'_>],
+    (found, visits_all): (&[Found], bool),
+) -> Result<Vec<i64>> {
     let mut state = reach.lock();
     // One that writes nothing is refused before it begins.
     let Some(store) = &run.store else { return Ok(Vec::new()) };
@@ -87,25 +98,33 @@ fn write(run: &Run, reach: &Reach, named: &[Named<'_>], found: &[Found]) -> Resu
             written.told = parked::write(sql, run, &state.parked, &told.collect::<Vec<_>>())?;
         }
         let reached: Vec<i64> = written.reached.keys().copied().collect();
-        request(run, sql, &reached)?;
-        if reached.is_empty() || failpoint(Failpoint::ReachedWithoutMark) {
-            return Ok(());
+        if !visits_all {
+            written.resting = dating::resting(sql, reach.walk, &reached, &written.brought, run.call.now())?;
         }
-        let marks: RoaringTreemap = reached.iter().map(|id| *id as u64).collect();
-        if state.pieces < limits::REACH_PIECES_MAX {
-            return runs::add_listed_ids(
-                sql,
-                run.job.id,
-                run.number,
-                state.pieces,
-                &id_set::to_bytes(&marks),
-            );
-        }
-        runs::reach::rewrite_marks(sql, run.job.id, run.number, &id_set::to_bytes(&(marks | &state.ids)))
+        let visited: Vec<i64> = reached.iter().copied().filter(|id| !written.resting.contains(id)).collect();
+        request(run, sql, &visited)?;
+        mark(run, sql, &state, &reached)
     })?;
     let handed = found.iter().any(Found::hands_down);
     let leads_on = !found.is_empty() && !written.ids.is_empty() || written.leads_on;
     Ok(take_over(run, reach, &mut state, (written, handed, leads_on)))
+}
+
+/// Marks documents as reached, for the run that goes on with this one.
+pub(super) fn mark(
+    run: &Run,
+    sql: &mut Sql<'_>,
+    state: &Reached,
+    reached: &[i64],
+) -> std::result::Result<(), StoreError> {
+    if reached.is_empty() || failpoint(Failpoint::ReachedWithoutMark) {
+        return Ok(());
+    }
+    let marks: RoaringTreemap = reached.iter().map(|id| *id as u64).collect();
+    if state.pieces < limits::REACH_PIECES_MAX {
+        return runs::add_listed_ids(sql, run.job.id, run.number, state.pieces, &id_set::to_bytes(&marks));
+    }
+    runs::reach::rewrite_marks(sql, run.job.id, run.number, &id_set::to_bytes(&(marks | &state.ids)))
 }
 
 /// Ids of what is named; those that are not in the inventory yet get one.
@@ -137,6 +156,7 @@ fn look_up(
             None => {
                 let id = next_id(sql, written)?;
                 written.ids.insert(*key, id);
+                written.brought.insert(id);
                 fresh.push(NewDocument {
                     id: DocumentId(id),
                     key: *key,
@@ -168,7 +188,7 @@ fn set_aside(
     let is_far = |id: &i64| written.measured.beyond.contains(*id as u64);
     let far: Vec<i64> = fresh.iter().map(|document| document.id.0).filter(is_far).collect();
     if !far.is_empty() {
-        let why = too_far();
+        let why = LeftOut::TooFar.reason();
         let whys: Vec<(i64, &Reason)> = far.into_iter().map(|id| (id, &why)).collect();
         queue::set_aside(sql, run.job.id, run.call.now(), &whys)?;
     }
@@ -265,7 +285,7 @@ fn take_over(
     state.fresh = written.fresh;
     state.parked.take_over(written.told);
     if !written.reached.is_empty() {
-        state.pieces = if state.pieces < limits::REACH_PIECES_MAX { state.pieces + 1 } else { 1 };
+        state.marked();
     }
     for (key, id) in written.ids {
         state.remember(key, id);
@@ -275,7 +295,10 @@ fn take_over(
     let count = written.reached.len() as u64;
     for (id, name) in written.reached {
         state.ids.insert(id as u64);
-        state.add(run.dispatcher.first_bin_of(&name), id);
+        match written.resting.contains(&id) {
+            true => state.rest(id, reach.walk),
+            false => state.add(run.dispatcher.first_bin_of(&name), id),
+        }
     }
     if let Some(distances) = &mut state.distances {
         distances.take(written.measured);

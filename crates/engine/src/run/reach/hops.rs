@@ -4,9 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
-use ingather_model::fault::Reason;
 use ingather_model::key::DocumentKey;
-use ingather_model::lifecycle::outcome::FailureCode;
 use ingather_model::limits::{self, RELATIONS_MAX};
 use ingather_store::documents::{self, links};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -143,14 +141,6 @@ pub(super) fn measure(
     }
     reached.retain(|id, _| !measured.beyond.contains(*id as u64));
     Ok(measured)
-}
-
-/// Why a document is none of a job that does not go so far.
-pub(crate) fn too_far() -> Reason {
-    Reason::new(
-        FailureCode::TooFar.as_str(),
-        "each way to it from where the job begins has more hops than the job allows; see `hops` of the job",
-    )
 }
 
 /// Those of the documents that are too far which stay all the same.

@@ -12,6 +12,7 @@ pub(crate) mod hops;
 pub(crate) mod left;
 mod named;
 pub(crate) mod parked;
+mod passing;
 mod resume;
 mod targets;
 
@@ -24,11 +25,12 @@ use ingather_model::fault::Reason;
 use ingather_model::ids::Digest;
 use ingather_model::job::RunKind;
 use ingather_model::key::DocumentKey;
-use ingather_model::lifecycle::outcome::{FailureCode, RunOutcome};
+use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_model::run_counts::Counter;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
+use ingather_store::queue::LeftOut;
 use ingather_store::turns::lock;
 use ingather_store::{Sql, StoreError, runs};
 use roaring::RoaringTreemap;
@@ -40,10 +42,12 @@ use self::hops::Distances;
 use self::named::Again;
 pub(crate) use self::named::Found;
 use self::parked::Parked;
+pub(crate) use self::passing::take_due;
 use crate::dispatcher::WorkItem;
 use crate::process::events::EventWaits;
 use crate::process::throttles::Bin;
 use crate::run::Run;
+use crate::run::dating::Walk;
 
 /// What a run that follows links has come to.
 pub(crate) struct Reach {
@@ -54,6 +58,10 @@ pub(crate) struct Reach {
     pub(crate) basis: Digest,
     /// Who else waits for events in this process.
     pub(crate) events: Arc<EventWaits>,
+    /// Which of the documents that it reaches it visits.
+    pub(crate) walk: Walk,
+    /// What the run before it holds, where it proves nothing itself of what goes.
+    pub(crate) held_before: Option<Vec<u8>>,
 }
 
 #[derive(Default)]
@@ -67,6 +75,10 @@ struct Reached {
     must_read: RoaringTreemap,
     /// How often documents were asked for again that did not have to wait for an event.
     again: BTreeMap<i64, u32>,
+    /// Those that are not visited: their dates have not come.
+    rested: RoaringTreemap,
+    /// Those of them whose links are still to be followed as they were kept.
+    passing: RoaringTreemap,
     frontier: Frontier,
     /// Those whose visits are not over: they wait for a visitor, or are in hands.
     outstanding: RoaringTreemap,
@@ -95,9 +107,15 @@ struct Reached {
 }
 
 impl Reach {
-    pub(crate) fn new(basis: Digest, distances: Option<Distances>, events: Arc<EventWaits>) -> Reach {
-        let state = Mutex::new(Reached { distances, ..Reached::default() });
-        Reach { state, stirs: AtomicBool::new(false), basis, events }
+    pub(crate) fn new(
+        basis: Digest,
+        (walk, held_before): (Walk, Option<Vec<u8>>),
+        distances: Option<Distances>,
+        events: Arc<EventWaits>,
+    ) -> Reach {
+        let (state, stirs) =
+            (Mutex::new(Reached { distances, ..Reached::default() }), AtomicBool::new(false));
+        Reach { state, stirs, basis, events, walk, held_before }
     }
 
     /// Taken before the store, never inside a transaction.
@@ -110,6 +128,11 @@ impl Reach {
         self.lock().ids.clone()
     }
 
+    /// What was reached and not visited, for its date has not come.
+    pub(crate) fn rested(&self) -> RoaringTreemap {
+        self.lock().rested.clone()
+    }
+
     /// Outputs are to lose what they hold of a document that is none of the job any more, for this reason.
     pub(crate) fn leaves(&self, id: i64, why: Reason) {
         self.lock().leaving.insert(id, why);
@@ -118,7 +141,8 @@ impl Reach {
     /// Why each of these documents is none of the job.
     pub(crate) fn leaving(&self, ids: &[i64]) -> BTreeMap<i64, Reason> {
         let state = self.lock();
-        ids.iter().map(|id| (*id, state.leaving.get(id).cloned().unwrap_or_else(gone))).collect()
+        let why = |id: &i64| state.leaving.get(id).cloned().unwrap_or_else(|| LeftOut::Missing.reason());
+        ids.iter().map(|id| (*id, why(id))).collect()
     }
 
     /// Whether no document leads to any other one: as if a folder were empty.
@@ -134,7 +158,7 @@ impl Reach {
 
     /// Whether something can be handed over to the dispatcher is looked at again.
     fn look(&self, state: &Reached) {
-        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+        self.stirs.store(state.stirs(), Ordering::Release);
     }
 
     /// Documents are handed to visitors once more, such as for another attempt.
@@ -205,12 +229,6 @@ impl Reach {
     }
 }
 
-/// Why a document is none whose source says that it is gone.
-fn gone() -> Reason {
-    let sentence = "its source says that it is not there any more; it is a dead link";
-    Reason::new(FailureCode::Missing.as_str(), sentence)
-}
-
 /// Takes over the marks of the run before, where the one that begins now may go on with it; before the new one is opened, which drops them.
 pub(crate) fn take_over(
     sql: &mut Sql<'_>,
@@ -246,6 +264,24 @@ impl Reached {
                 self.add(run.dispatcher.first_bin_of(&name), id);
             }
         }
+    }
+
+    /// Whether something could be handed to the dispatcher, or links are still to be followed as they were kept.
+    fn stirs(&self) -> bool {
+        self.frontier.stirs() || !self.passing.is_empty()
+    }
+
+    /// A document that was reached is not visited. Where the run is to prove what can be reached, it leads where it led.
+    fn rest(&mut self, id: i64, walk: Walk) {
+        self.rested.insert(id as u64);
+        if walk == Walk::ByDates && !failpoint(Failpoint::RestingLeadsNowhere) {
+            self.passing.insert(id as u64);
+        }
+    }
+
+    /// One more piece of marks is on disk, or all of them as one.
+    fn marked(&mut self) {
+        self.pieces = if self.pieces < limits::REACH_PIECES_MAX { self.pieces + 1 } else { 1 };
     }
 
     /// Keeps the id of a key for the links that follow.

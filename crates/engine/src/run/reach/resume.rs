@@ -4,8 +4,11 @@ use ingather_model::limits;
 use ingather_store::documents::handed_down;
 use ingather_store::{documents, queue, runs};
 
+use roaring::RoaringTreemap;
+
 use super::Reach;
 use crate::error::Result;
+use crate::run::dating::Walk;
 use crate::run::{Run, id_set};
 
 impl Reach {
@@ -38,7 +41,11 @@ impl Reach {
         }
         state.hands_down =
             !run.reader.read(|sql| handed_down::parents(sql, run.job.id, i64::MIN, 1))?.is_empty();
+        // Whether the links of what was reached and is not queued were followed, nobody knows: once more does no harm.
         let visited = &state.ids - &state.outstanding;
+        let passing = if self.walk == Walk::ByDates { visited.clone() } else { RoaringTreemap::new() };
+        state.rested |= &passing;
+        state.passing = passing;
         if let Some(distances) = &mut state.distances {
             distances.expanded = visited;
         }

@@ -34,6 +34,7 @@ fn filled(kind: Kind) -> World {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        dates: Default::default(),
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),

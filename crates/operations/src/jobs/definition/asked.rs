@@ -109,6 +109,7 @@ pub(crate) fn plain(name: String, root: &str) -> Definition {
         compare_content: false,
         keep: Keep::Nothing,
         content_by: ContentBy::Read,
+        dates: Default::default(),
         priority: ingather_model::job::Priority::default(),
         history: History::default(),
         notify: Vec::new(),
@@ -150,6 +151,9 @@ fn with_changes(registry: &Registry, mut definition: Definition, request: &SyncS
     }
     if let Some(days) = request.history_days {
         definition.history.days = (days > 0).then_some(days);
+    }
+    if let Some(dates) = request.dates {
+        definition.dates = dates;
     }
     if let Some(given) = &request.notify {
         definition.notify = notifies(given).map_err(|why| Problem::new(Code::Definition, why))?;

@@ -3,6 +3,7 @@
 use ingather_contract::registry::Registry;
 use ingather_contract::secrets::Place;
 use ingather_model::guard::Guard;
+use ingather_model::job::dates::DateRules;
 use ingather_model::job::hops::Hops;
 use ingather_model::job::notify::Notify;
 use ingather_model::job::schedule::Schedule;
@@ -24,8 +25,8 @@ pub(crate) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
     let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
     names.sort_unstable();
     names.dedup();
-    let source =
-        registry.repository(Sources::of_root(&wanted.root).connector).map(|kind| (kind.source_schema)());
+    let kind = registry.repository(Sources::of_root(&wanted.root).connector);
+    let source = kind.map(|kind| (kind.source_schema)());
     for name in names {
         let (a, b) = (before.get(name), after.get(name));
         if a != b {
@@ -69,6 +70,7 @@ pub(crate) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
     if old.history != new.history {
         found.push(format!("history: {} → {}", old.history.describe(), new.history.describe()));
     }
+    found.extend(date_differences(old.dates, new.dates));
     if old.notify != new.notify {
         let words = |all: &[Notify]| match all.is_empty() {
             true => "none".to_owned(),
@@ -89,6 +91,11 @@ fn guard(guard: Guard) -> String {
         Guard::Off => "off".to_owned(),
         Guard::Limits { percent, documents } => format!("{percent} % and {documents}"),
     }
+}
+
+/// How it goes by the dates of documents, before and after.
+fn date_differences(old: DateRules, new: DateRules) -> Option<String> {
+    (old != new).then(|| format!("dates: {} → {}", old.describe(), new.describe()))
 }
 
 /// One setting of the source as it is typed, before and after.

@@ -209,16 +209,14 @@ impl Wanted {
         let before = self.stored.as_ref().and_then(|stored| stored.definition.schedule.as_ref());
         if let Some(schedule) = self.definition.schedule.as_ref().filter(|new| before != Some(*new)) {
             schedule::check(schedule, context.now()).map_err(|why| Problem::new(Code::Definition, why))?;
-            // A pass looks at everything, and whoever owns a site did not ask for that every few minutes.
-            if *schedule == Schedule::Continuous && !self.lists(&context.registry) {
-                return Err(Problem::new(
-                    Code::Definition,
-                    "a source that is found by following links cannot be watched; give the job times, such as `every 6h`",
-                ));
-            }
         }
         let relations = repository.refers().map(Refers::relations).unwrap_or_default();
         self.definition.hops.among(relations).map_err(|why| Problem::new(Code::Definition, why))?;
+        let is_continuous = self.definition.schedule == Some(Schedule::Continuous);
+        self.definition
+            .dates
+            .check(is_continuous, !self.lists(&context.registry))
+            .map_err(|why| Problem::new(Code::Definition, why))?;
         self.refuse_unknown_notifiers(context)?;
         self.definition.history.check().map_err(|why| Problem::new(Code::Definition, why))?;
         if self.stored.is_some() {

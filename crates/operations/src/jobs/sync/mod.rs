@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ingather_engine::inspect::overlaps::{self, Overlap};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Mode, Options, Report};
+use ingather_model::job::dates::DateRules;
 use ingather_model::job::hops::Hops;
 use ingather_model::job::{ContentBy, RunKind};
 use ingather_model::run_counts::RunCounts;
@@ -117,6 +118,10 @@ pub struct SyncSource {
     /// Days that its history is kept; 0: as long as the program keeps it.
     #[serde(default)]
     pub history_days: Option<u32>,
+    /// How a continuous job goes by the dates of its documents, minutes; an empty object takes all of it back.
+    #[serde(default)]
+    #[schemars(schema_with = "schema::dates")]
+    pub dates: Option<DateRules>,
     /// Who is told of ends of its runs, and of what: `ops:failed,held`; an empty list: nobody.
     #[serde(default)]
     pub notify: Option<Vec<String>>,

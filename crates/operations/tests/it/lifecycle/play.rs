@@ -493,5 +493,5 @@ impl Play {
 fn fault(retry_in_ms: Option<i64>, attempts: u32) -> Fault {
     let reason = Reason::new("away", "it cannot be read now");
     let when_exhausted = Exhausted::AbortJob;
-    Fault::Passing { reason, retry_in_ms, attempts_max: Some(attempts), when_exhausted }
+    Fault::Passing { reason, retry_in_ms, attempts_max: Some(attempts), give_up_at: None, when_exhausted }
 }

@@ -1,5 +1,7 @@
 //! Continuous jobs: what changes at the source is found, and hidden, without anybody asking for it.
 
+mod site;
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
