@@ -28,7 +28,7 @@ fn synced(kept: Kept) -> Sandbox {
     sandbox
 }
 
-fn store(sandbox: &Sandbox) -> Store {
+pub(crate) fn store(sandbox: &Sandbox) -> Store {
     let target = match sandbox.url() {
         Some(url) => Target::Postgres(url.to_owned()),
         None => Target::Sqlite(sandbox.data().join("store.db")),
