@@ -88,12 +88,12 @@ pub(crate) enum LogFormat {
 /// Look at events that documents wait for, and free one.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Event {
-    /// List the events that are pending, the oldest first: who holds them, and how many documents wait
+    /// List events that are pending: who holds them, and what waits
     #[command(
         after_help = "Example:\n  ingather event list --server unix:DATA/ingather.sock\n\nExit codes: 0 answered · 2 wrong use · 3 could not work"
     )]
     List,
-    /// Free an event that its owner has forgotten: what waits for it is visited
+    /// Free an event that its owner has forgotten
     #[command(after_help = "Example:\n  \
         ingather event free connection:web:login:example.org --server unix:DATA/ingather.sock\n\n\
         Exit codes: 0 done · 2 wrong use, such as an event that is not pending · 3 could not work")]
