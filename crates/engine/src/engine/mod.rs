@@ -401,11 +401,7 @@ impl Engine {
             failing(run, || settle(run, &lister));
             run.wait_while_paused();
             if let Some(reach) = &run.reach {
-                lister.result.listed = reach.ids();
-                if run.is_full {
-                    lister.result.too_far = reach.beyond();
-                    lister.result.root_empty = reach.leads_nowhere();
-                }
+                lister.result.takes(reach, run.is_full);
             }
             let mut judged = None;
             if (options.kind == RunKind::Full || run.is_due_pass()) && !run.stops() {

@@ -46,6 +46,16 @@ pub(crate) struct ListingResult {
     pub(crate) new_identities: Option<HashSet<i64>>,
 }
 
+impl ListingResult {
+    /// What a run has reached takes the place of what was listed. Only one that asked all seeds knows what is too far, and what leads nowhere.
+    pub(crate) fn takes(&mut self, reach: &Reach, is_full: bool) {
+        self.listed = reach.ids();
+        if is_full {
+            (self.too_far, self.root_empty) = (reach.beyond(), reach.leads_nowhere());
+        }
+    }
+}
+
 /// Merges pages with the inventory.
 pub(crate) struct Lister<'r> {
     run: &'r Run,

@@ -96,7 +96,9 @@ fn dates_come_in_their_order_and_go_with_their_documents() {
         assert_eq!((seen.len(), seen[&1].expires, seen[&3].expires), (2, None, Some(10)));
         assert_eq!((seen[&1].origin, seen[&3].origin), (None, Some(10)));
         store
-            .write(Durability::Relaxed, |sql| queue::set_aside(sql, JOB, 7, (&[3], LeftOut::Expired)))
+            .write(Durability::Relaxed, |sql| {
+                queue::set_aside(sql, JOB, 7, &[(3, &LeftOut::Expired.reason())])
+            })
             .unwrap();
         assert_eq!(resting(15), [1, 3], "it has expired");
         store

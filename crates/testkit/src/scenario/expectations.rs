@@ -42,11 +42,8 @@ impl Play {
                 Answer::Ran(report) => run_counts(&report.counts),
                 other => format!("no report: {other:?}"),
             },
-            ["seen"] => match &self.answer {
-                Answer::Ran(report) => report.counts.seen().to_string(),
-                other => format!("no report: {other:?}"),
-            },
-            ["partial"] => match &self.answer {
+            ["seen" | "partial"] => match &self.answer {
+                Answer::Ran(report) if words == ["seen"] => report.counts.seen().to_string(),
                 Answer::Ran(report) => report.counts.partial.to_string(),
                 other => format!("no report: {other:?}"),
             },

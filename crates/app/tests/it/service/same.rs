@@ -144,7 +144,7 @@ fn with_all(answer: &Value, member: &Value) -> Value {
 fn settled(value: &Value) -> Value {
     let mut value = value.clone();
     if let Some(fields) = value.as_object_mut() {
-        ["seconds", "age_ms"].map(|field| fields.remove(field));
+        ["seconds", "age_ms"].iter().for_each(|field| _ = fields.remove(*field));
     }
     value
 }

@@ -50,7 +50,7 @@ pub(crate) fn seed(run: &Run, reach: &Reach, seeds: &[(Reference, Option<Contain
     let named: Vec<Named<'_>> =
         seeds.iter().filter_map(|(reference, container)| name(run, reference, *container)).collect();
     // Whoever wants what is new has seeds asked, whenever they are due.
-    write(run, reach, &named, (&[], reach.walk == Walk::New)).map(|_| ())
+    write(run, reach, &named, (&[], true)).map(|_| ())
 }
 
 /// Takes in what documents lead to. Those that have to be read once more, as they are: what they led to before is not known any more.
