@@ -18,7 +18,7 @@ use super::named::{Again, Found, Named, name, request};
 use super::targets::Targets;
 use super::{Reach, Reached, handed, parked};
 use crate::error::Result;
-use crate::run::dating::{self, Walk};
+use crate::run::dating;
 use crate::run::{Run, id_set};
 
 /// What a transaction wrote, to be taken over once it is on disk.
@@ -49,7 +49,7 @@ struct Written {
 pub(crate) fn seed(run: &Run, reach: &Reach, seeds: &[(Reference, Option<ContainerId>)]) -> Result<()> {
     let named: Vec<Named<'_>> =
         seeds.iter().filter_map(|(reference, container)| name(run, reference, *container)).collect();
-    // Whoever wants what is new has seeds asked, whenever they are due.
+    // A news page may change each hour: what is asked for seeds reads them, whenever they are due.
     write(run, reach, &named, (&[], true)).map(|_| ())
 }
 
