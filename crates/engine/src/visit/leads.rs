@@ -142,9 +142,7 @@ impl<'r> Pages<'r> {
         let acl_id = visitor.acl_id(observed)?;
         let update = DocumentUpdate { raw: Some(passed.content), ..visitor.update(observed, acl_id) };
         self.bytes += passed.bytes;
-        let is_unread = passed.unread().is_some() || passed.arrivals.iter().any(is_partial);
-        let is_declined = passed.declined().is_some() && leads.references.is_empty();
-        leads.incomplete |= is_unread || is_declined;
+        leads.incomplete |= passed.unread().is_some() || passed.arrivals.iter().any(is_partial);
         Ok((Page::Read { update, passed }, Some(leads)))
     }
 

@@ -3,17 +3,18 @@
 use ingather_engine::Engine;
 use ingather_engine::inspect::overlaps;
 use ingather_engine::scheduler::interrupted_too_often;
+use ingather_model::ids::JobId;
 use ingather_model::job::ContentBy;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{FailureKind, GuardState, RunOutcome};
 use ingather_model::limits;
-use ingather_model::run_counts::{RunCounts, counted};
+use ingather_model::run_counts::{RunCounts, counted, number};
 use ingather_store::Reader;
 use ingather_store::jobs::{self, Job};
-use ingather_store::queue;
 use ingather_store::runs::notices::{self, NoticeState, StoredNotice};
 use ingather_store::runs::{self, Run};
+use ingather_store::{documents, queue};
 
 use super::Look;
 use crate::context::Context;
@@ -125,6 +126,7 @@ pub(super) fn of_runs(
     if let Some(run) = last.first() {
         looks.extend(what_waits_for_people(reader, job, run, context.now(), &again)?);
     }
+    looks.extend(unread(reader, job, last.first())?);
     looks.push(sent_again(reader, job, holder, &again)?);
     looks.push(told_of(reader, job, context.now(), holder)?);
     Ok(looks)
@@ -182,6 +184,36 @@ pub(crate) fn run_again(context: &Context<'_>, job: &Job, holder: Option<&str>) 
         }
         false => format!("`ingather sync` of {}", job.root),
     }
+}
+
+/// A source of which the last run could read next to nothing: what fails by itself and for a while is nobody's business, all of it is.
+fn unread(reader: &Reader, job: &Job, run: Option<&Run>) -> Result<Option<Look>> {
+    let Some(run) = run.filter(|run| run.ended_at.is_some()) else { return Ok(None) };
+    let counts: RunCounts =
+        run.counts.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let Some(why) = tried_again(reader, job.id)?.filter(|_| counts.waiting * 2 > counts.seen()) else {
+        return Ok(None);
+    };
+    let name = &job.name;
+    let says = format!("job {name}: run {} could not read {}: {why}", run.number, share(&counts));
+    let advice = format!(
+        "mend what is named; until then what is known is kept, and `ingather document list {name} --state waiting` lists it"
+    );
+    Ok(Some(Look::bad("unread", says, advice)))
+}
+
+fn share(counts: &RunCounts) -> String {
+    match counts.waiting == counts.seen() {
+        true => "anything".to_owned(),
+        false => format!("{} of {}", number(counts.waiting), counted(counts.seen(), "document")),
+    }
+}
+
+/// Why the first of a job's documents is tried again; none where none is.
+pub(crate) fn tried_again(reader: &Reader, job: JobId) -> Result<Option<String>> {
+    let first =
+        reader.read(|sql| documents::list_failures(sql, job, FailureKind::Retrying, i64::MIN, 1))?.pop();
+    Ok(first.and_then(|first| Some(format!("{}: {}", first.name, first.failure?.1.message))))
 }
 
 /// A schedule that nobody heeds.

@@ -8,7 +8,7 @@ use ingather_engine::{Engine, Mode, Options, Report};
 use ingather_model::job::dates::DateRules;
 use ingather_model::job::hops::Hops;
 use ingather_model::job::{ContentBy, RunKind};
-use ingather_model::run_counts::RunCounts;
+use ingather_model::run_counts::{RunCounts, counted};
 use ingather_model::scope::Scope;
 use ingather_store::jobs::Job;
 use schemars::JsonSchema;
@@ -25,6 +25,7 @@ use crate::operation::schema;
 use crate::operation::{Effect, Operation, Rest, Role, Shape, Streaming, Words};
 use crate::pipeline::{GivenOutput, StageSettings};
 use crate::problem::{Code, Problem, Result};
+use crate::system::jobs::tried_again;
 
 const CHANGING: &str = r#"{"job": "share", "changes": ["exclude: none → drafts"], "leads_to": {"added": 0, "updated": 0,
     "access": 0, "unchanged": 1190, "skipped": 0, "failed": 0, "waiting": 0, "deleted": 10, "kept": 0, "held": 0,
@@ -430,6 +431,15 @@ pub(super) fn run_job(
     drop(watch);
     events::ended(context, &job.name, &report);
     let mut synced = Synced::of(&job, report?);
+    if synced.line.waiting > 0
+        && let Some(why) = tried_again(&engine.reader, job.id)?
+    {
+        synced.notes.push(format!(
+            "{} will be tried again, such as {why}; `ingather document list {} --state waiting` has all of them",
+            counted(synced.line.waiting, "document"),
+            job.name
+        ));
+    }
     if !goes_on && !synced.stopped {
         // A service does so from time to time.
         engine.forget_history(&job)?;
