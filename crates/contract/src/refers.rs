@@ -11,6 +11,7 @@ use ingather_model::access::Acl;
 use ingather_model::document::{Links, Record};
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::job::dates::Dates;
+use ingather_model::key::Stamp;
 
 use crate::call::CallContext;
 use crate::events::{Alone, EventName, EventNames, Events};
@@ -112,6 +113,15 @@ pub struct Leads {
     pub memo: Option<Vec<u8>>,
 }
 
+/// A version of a document as another one names it, such as a list of pages with their revisions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedVersion {
+    /// What a visit would find in [`Observed::content`].
+    pub content: Stamp,
+    /// Who may see the document, as a visit would say it.
+    pub acl: Acl,
+}
+
 /// One document that another one leads to. It is in the container of that one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reference {
@@ -124,6 +134,9 @@ pub struct Reference {
     /// What the other one is handed, at most [`limits::HANDED_DOWN_BYTES_MAX`](ingather_model::limits::HANDED_DOWN_BYTES_MAX) bytes as JSON. When
     /// it changes, the other one is visited once more.
     pub hands_down: HandedDown,
+    /// Its version, where the document that leads to it knows that. Where outputs hold just this version, for those who may see it, it is not
+    /// visited, and leads where it led.
+    pub version: Option<NamedVersion>,
     /// Its prerequisites: it is not visited while one of these events is pending. At most
     /// [`limits::PREREQUISITES_MAX`](ingather_model::limits::PREREQUISITES_MAX); the visit that names more fails. Those of all references of a run count
     /// together, in place of those of earlier runs; where no page that was read names the document, the earlier ones do.

@@ -173,6 +173,7 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::MemoOfOtherParents, Check::Scenario("handed_down_and_killed")),
     (Failpoint::ShorterWayStops, Check::Scenario("hops_shorter_way")),
     (Failpoint::TooFarStays, Check::Scenario("hops")),
+    (Failpoint::NamedIsEnough, Check::Scenario("named_versions_of_unconfirmed")),
     (Failpoint::NoEntryUnguarded, Check::Scenario("site_no_entries")),
     (Failpoint::ForNowIsForGood, Check::Scenario("site_for_now")),
     (Failpoint::EmptySeedsUnguarded, Check::Scenario("site_leads_nowhere")),

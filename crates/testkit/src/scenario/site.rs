@@ -6,6 +6,7 @@
 //! site a v1 leads:b+c, b v1        pages with texts and links; one that was never put is missing
 //! site a leads:, b access:anna     a page changes; what is not said stays
 //! site a redirects:b hands:x+y     it leads to a page by the other relation, and hands something down to all that it leads to
+//! site a named                     it names pages with their versions
 //! site a failing:3 | broken | missing | gone | shut | no_entry | for_now | left_out | cut_off | sound
 //!                                  so often it cannot be read, it is no page, 404, 410, 401, it leads on without an entry, the same for now,
 //!                                  a rule leaves it out, half of its links are found, it is there
@@ -119,6 +120,10 @@ fn change_page(page: &mut Page, word: &str) -> Result<(), String> {
                 "missing" => Answer::Fault(Fault::missing()),
                 "gone" => Answer::Fault(Fault::Gone),
                 "shut" => Answer::Fault(Fault::unreadable(SHUT)),
+                "named" => {
+                    page.versions = true;
+                    return Ok(());
+                }
                 "no_entry" => Answer::NoEntry,
                 "for_now" => Answer::ForNow,
                 "left_out" => Answer::Fault(Fault::refused("rule", "a rule leaves it out")),

@@ -5,7 +5,9 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ingather_contract::call::CallContext;
 use ingather_contract::events::{EventName, EventNames};
-use ingather_contract::refers::{Asked, HandedDown, Leads, ReadPage, Reference, Refers, VisitAnswer};
+use ingather_contract::refers::{
+    Asked, HandedDown, Leads, NamedVersion, ReadPage, Reference, Refers, VisitAnswer,
+};
 use ingather_contract::repository::{
     ContainerReport, Group, Item, Listing, Named, Observed, Page as ListedPage, Presence, ReadContent,
     Repository, RepositoryCapabilities, RepositoryKind,
@@ -71,6 +73,8 @@ pub struct Page {
     pub links: Vec<String>,
     /// Names of the pages that it leads to by the other relation.
     pub redirects: Vec<String>,
+    /// It names pages with their versions, and never says that it is as before.
+    pub versions: bool,
     /// What it hands down to all of them.
     pub hands: BTreeSet<String>,
     /// How it answers.
@@ -261,6 +265,10 @@ impl ScriptSite {
                 false => HandedDown::from([(HANDED.to_owned(), page.hands.clone())]),
             },
             after: after.iter().map(|text| event(names, text)).collect(),
+            version: locked(&self.site).pages.get(name).filter(|_| page.versions).map(|page| NamedVersion {
+                content: Stamp::of(page.text.as_bytes()),
+                acl: page.acl.clone().unwrap_or_else(Acl::open),
+            }),
         }
     }
 
@@ -324,7 +332,7 @@ impl Refers for ScriptSite {
         let acl = page.acl.clone().unwrap_or_else(Acl::open);
         {
             let mut site = locked(&self.site);
-            if asked.memo == Some(memo.as_slice()) && !site.forgetful {
+            if asked.memo == Some(memo.as_slice()) && !site.forgetful && !page.versions {
                 site.unchanged += 1;
                 return Ok(VisitAnswer::Unchanged { acl, dates: page.dates });
             }

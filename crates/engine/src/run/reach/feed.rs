@@ -121,6 +121,11 @@ impl Reach {
     pub(crate) fn stirs(&self) -> bool {
         self.stirs.load(Ordering::Acquire)
     }
+
+    /// Whether something could be handed over, whatever links are still to be followed as they were kept.
+    fn hands_over(&self) -> bool {
+        self.hands_over.load(Ordering::Acquire)
+    }
 }
 
 /// Hands over what was reached. `to_the_end`: until nothing is left to visit, and nothing is being visited that could lead to more.
@@ -133,14 +138,13 @@ pub(crate) fn feed(run: &Run, reach: &Reach, to_the_end: bool) -> Result<()> {
             reach.given_up(ids.into_iter().filter(|id| !handed.contains(id)));
             continue;
         }
-        if pass_on(run, reach)? {
-            continue;
-        }
         if to_the_end {
             run.notify_outputs();
         }
-        // Whoever visits something tells what it led to before its claim is over.
-        if !to_the_end || (run.dispatcher.wait_fed(longest, || reach.stirs()) && !reach.stirs()) {
+        // Whoever visits something tells what it led to before its claim is over. Then what rests leads on: before, others may name what it leads
+        // to with their versions.
+        let is_idle = !to_the_end || run.dispatcher.wait_fed(longest, || reach.hands_over());
+        if is_idle && !reach.hands_over() && !pass_on(run, reach)? {
             break;
         }
     }

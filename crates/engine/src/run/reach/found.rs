@@ -1,6 +1,6 @@
 //! What visits and seeds lead to, written down: documents that are new, requests for visits, marks, and the links themselves.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ingather_contract::refers::Reference;
 use ingather_model::fault::Reason;
@@ -16,7 +16,7 @@ use roaring::RoaringTreemap;
 use super::hops::{self, Measured};
 use super::named::{Again, Found, Named, name, request};
 use super::targets::Targets;
-use super::{Reach, Reached, handed, parked};
+use super::{Reach, Reached, handed, parked, versions};
 use crate::error::Result;
 use crate::run::dating;
 use crate::run::{Run, id_set};
@@ -29,7 +29,9 @@ struct Written {
     ids: HashMap<DocumentKey, i64>,
     /// Reached for the first time, each with its name.
     reached: BTreeMap<i64, String>,
-    /// Reached before, and handed something else now.
+    /// Handed something else now.
+    handed: BTreeSet<i64>,
+    /// Those of them that were reached before.
     again: Again,
     /// Something led to another document before, and does.
     leads_on: bool,
@@ -74,6 +76,7 @@ fn write(
     named: &[Named<'_>],
     (found, visits_all): (&[Found], bool),
 ) -> Result<Vec<i64>> {
+    let versions = versions::of(run, named);
     let mut state = reach.lock();
     // One that writes nothing is refused before it begins.
     let Some(store) = &run.store else { return Ok(Vec::new()) };
@@ -87,7 +90,8 @@ fn write(
         let led = keep_links(run, sql, found, &mut written, &state)?;
         if state.hands_down || found.iter().any(Found::hands_down) {
             let children = |found: &Found| handed::children(run, found, &|key| written.ids.get(key).copied());
-            written.again = handed::hand_down(run, sql, found, &children, &state)?;
+            written.handed = handed::hand_down(run, sql, found, &children)?;
+            written.again = handed::visit_again(run, sql, &written.handed, &state)?;
         }
         let Written { ids, reached, measured, .. } = &mut written;
         *measured = hops::measure(sql, &state, led, (ids, reached))?;
@@ -100,6 +104,12 @@ fn write(
         let reached: Vec<i64> = written.reached.keys().copied().collect();
         if !visits_all {
             written.resting = dating::resting(sql, reach.walk, &reached, &written.brought, run.call.now())?;
+        }
+        if !versions.is_empty() {
+            let (ids, reached) = (&written.ids, &written.reached);
+            let as_named = versions::as_named(run, sql, &versions, (ids, reached))?;
+            let handed = &written.handed;
+            written.resting.extend(as_named.into_iter().filter(|id| !handed.contains(id)));
         }
         let visited: Vec<i64> = reached.iter().copied().filter(|id| !written.resting.contains(id)).collect();
         request(run, sql, &visited)?;

@@ -46,18 +46,17 @@ pub(crate) fn is_small(data: &HandedDown) -> bool {
     data.is_empty() || write(data).len() <= limits::HANDED_DOWN_BYTES_MAX
 }
 
-/// Writes down what documents hand down now, of those whose links were found: those that are handed something else and were reached before.
+/// Writes down what documents hand down now, of those whose links were found: those that are handed something else.
 pub(super) fn hand_down(
     run: &Run,
     sql: &mut Sql<'_>,
     found: &[Found],
     ids: &dyn Fn(&Found) -> Vec<(i64, HandedDown)>,
-    state: &Reached,
-) -> std::result::Result<Again, StoreError> {
+) -> std::result::Result<BTreeSet<i64>, StoreError> {
     let parents: Vec<i64> =
         found.iter().filter(|found| found.leads.is_some()).map(|found| found.id).collect();
     if parents.is_empty() {
-        return Ok(Vec::new());
+        return Ok(BTreeSet::new());
     }
     let mut before: BTreeMap<(i64, i64), String> = BTreeMap::new();
     for row in handed_down::by(sql, run.job.id, &parents)? {
@@ -86,17 +85,17 @@ pub(super) fn hand_down(
     if !failpoint(Failpoint::WithdrawnUnnoticed) {
         changed.extend(withdrawn.into_iter().map(|(child, _)| child));
     }
-    visit_again(run, sql, changed, state)
+    Ok(changed)
 }
 
 /// Asks for one more visit of those that were reached before; the others are visited anyway where they are reached.
-fn visit_again(
+pub(super) fn visit_again(
     run: &Run,
     sql: &mut Sql<'_>,
-    changed: BTreeSet<i64>,
+    changed: &BTreeSet<i64>,
     state: &Reached,
 ) -> std::result::Result<Again, StoreError> {
-    let reached: Vec<i64> = changed.into_iter().filter(|id| state.ids.contains(*id as u64)).collect();
+    let reached: Vec<i64> = changed.iter().copied().filter(|id| state.ids.contains(*id as u64)).collect();
     if reached.is_empty() || failpoint(Failpoint::HandedDownUnnoticed) {
         return Ok(Vec::new());
     }
@@ -126,7 +125,7 @@ pub(crate) fn withdraw(run: &Run, reach: &Reach) -> Result<bool> {
         store.write(Durability::Relaxed, |sql| {
             run.fence(sql)?;
             let children = handed_down::remove_by(sql, run.job.id, &unreached)?;
-            again = visit_again(run, sql, children, &state)?;
+            again = visit_again(run, sql, &children, &state)?;
             Ok(())
         })?;
         is_any |= !again.is_empty();

@@ -15,6 +15,7 @@ pub(crate) mod parked;
 mod passing;
 mod resume;
 mod targets;
+mod versions;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -54,6 +55,8 @@ pub(crate) struct Reach {
     state: Mutex<Reached>,
     /// Something could be handed to the dispatcher; read under its lock, where this one must not be taken.
     stirs: AtomicBool,
+    /// The same, of what is to be visited alone.
+    hands_over: AtomicBool,
     /// Digest of all that the run goes by.
     pub(crate) basis: Digest,
     /// Who else waits for events in this process.
@@ -115,7 +118,7 @@ impl Reach {
     ) -> Reach {
         let (state, stirs) =
             (Mutex::new(Reached { distances, ..Reached::default() }), AtomicBool::new(false));
-        Reach { state, stirs, basis, events, walk, held_before }
+        Reach { state, stirs, hands_over: AtomicBool::new(false), basis, events, walk, held_before }
     }
 
     /// Taken before the store, never inside a transaction.
@@ -158,6 +161,7 @@ impl Reach {
 
     /// Whether something can be handed over to the dispatcher is looked at again.
     fn look(&self, state: &Reached) {
+        self.hands_over.store(state.frontier.stirs(), Ordering::Release);
         self.stirs.store(state.stirs(), Ordering::Release);
     }
 
@@ -274,7 +278,8 @@ impl Reached {
     /// A document that was reached is not visited. Where the run is to prove what can be reached, it leads where it led.
     fn rest(&mut self, id: i64, walk: Walk) {
         self.rested.insert(id as u64);
-        if walk == Walk::ByDates && !failpoint(Failpoint::RestingLeadsNowhere) {
+        let proves = matches!(walk, Walk::ByDates | Walk::Everything);
+        if proves && !failpoint(Failpoint::RestingLeadsNowhere) {
             self.passing.insert(id as u64);
         }
     }

@@ -95,7 +95,7 @@ impl Reach {
         for (bin, ids) in state.parked.by_event.remove(event).unwrap_or_default() {
             state.frontier.add_all(&bin, &ids);
         }
-        self.stirs.store(state.frontier.stirs(), Ordering::Release);
+        self.look(&state);
     }
 
     /// Those of these documents that may have waited once.

@@ -40,7 +40,7 @@ pub(super) fn pass_on(run: &Run, reach: &Reach) -> Result<bool> {
     let mut passed = Passed::default();
     store.write(Durability::Relaxed, |sql| {
         run.fence(sql)?;
-        passed = look(run, sql, &state, &batch)?;
+        passed = look(run, sql, &state, (&batch, reach.walk))?;
         let to_visit: Vec<i64> = passed.visited.iter().chain(&passed.stale).map(|(id, _)| *id).collect();
         request(run, sql, &to_visit)?;
         mark(run, sql, &state, &passed.all)
@@ -62,7 +62,7 @@ fn look(
     run: &Run,
     sql: &mut Sql<'_>,
     state: &Reached,
-    batch: &[i64],
+    (batch, walk): (&[i64], Walk),
 ) -> std::result::Result<Passed, StoreError> {
     let mut led: Vec<(i64, Targets)> = Vec::new();
     for (id, bytes) in links::get(sql, batch)? {
@@ -83,7 +83,7 @@ fn look(
         ids = names.into_keys().collect();
     }
     for ids in ids.chunks(limits::JUDGED_MAX) {
-        let resting = dating::resting(sql, Walk::ByDates, ids, &HashSet::new(), run.call.now())?;
+        let resting = dating::resting(sql, walk, ids, &HashSet::new(), run.call.now())?;
         let others: Vec<i64> = ids.iter().copied().filter(|id| !resting.contains(id)).collect();
         let named: HashMap<i64, String> = documents::names(sql, &others)?.into_iter().collect();
         unknown.extend(others.iter().filter(|id| !named.contains_key(id)).map(|id| *id as u64));
