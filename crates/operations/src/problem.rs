@@ -69,7 +69,7 @@ problems! {
     NoSuchConnector = "no_such_connector", 404, USAGE, "This program has no connector or transform of that name.", "Take one that `ingather pipeline stages` or the manual names.";
     NoSuchUser = "no_such_user", 404, USAGE, "Nobody of that name may enter.", "Check the name.";
     Definition = "definition", 400, USAGE, "The definition of a job cannot work.", "Correct what the sentence names.";
-    Source = "source", 422, USAGE, "The source cannot be looked at.", "Mount it, or check its path and rights.";
+    Source = "source", 422, USAGE, "The source cannot be looked at.", "Mount it, or check its path or address, and whether it may be read.";
     Deleting = "deleting", 409, USAGE, "The job is being deleted.", "Let `ingather job delete` come to its end.";
     Paused = "paused", 409, USAGE, "The job is paused.", "Let `ingather job resume` end the pause.";
     NotPaused = "not_paused", 409, USAGE, "The job is not paused.", "Begin a run with `ingather job start`, where one is wanted.";

@@ -16,6 +16,7 @@ mod proxy;
 mod request;
 mod resolve;
 mod tls;
+mod turns;
 mod waiting;
 
 use std::sync::Arc;
@@ -35,16 +36,19 @@ use tokio_rustls::TlsConnector;
 use url::Url;
 
 pub use body::{Body, fault_of};
+pub(crate) use body::{is_too_much, too_large};
 pub use credentials::{CredentialSettings, Secret};
 pub use proxy::ProxySettings;
 pub use resolve::{Found, Resolve};
 pub use tls::TlsSettings;
+pub use turns::Turns;
 
 use addresses::Guard;
 use body::{Times, WireBody};
 use connect::{Connector, Parts};
 use credentials::{Credentials, Told};
 use request::Outgoing;
+pub(crate) use waiting::pause;
 use waiting::{network, now, watched};
 
 /// How servers are asked.
@@ -59,6 +63,8 @@ pub struct ClientSettings {
     pub private_networks: Vec<IpNet>,
     /// What hosts are told so that they give their pages.
     pub credentials: Vec<CredentialSettings>,
+    /// Origins that share their cookies, as `https://host`: those of a login.
+    pub session_origins: Vec<String>,
     /// A proxy for all requests.
     pub proxy: Option<ProxySettings>,
     /// Certificates.
@@ -80,6 +86,7 @@ impl Default for ClientSettings {
             contact: None,
             private_networks: Vec::new(),
             credentials: Vec::new(),
+            session_origins: Vec::new(),
             proxy: None,
             tls: TlsSettings::default(),
             connect_ms: limits::WEB_CONNECT_MS,
@@ -98,6 +105,7 @@ pub struct Client {
     cookies: cookies::Jar,
     proxy_authorization: Option<HeaderValue>,
     settings: ClientSettings,
+    turns: Arc<dyn Turns>,
 }
 
 /// What is asked for.
@@ -217,21 +225,30 @@ impl Client {
             .http2_initial_stream_window_size(limits::WEB_STREAM_WINDOW_BYTES)
             .build(connector);
         let credentials = Credentials::of(&settings.credentials)?;
+        let origins = settings.session_origins.iter().map(|text| Url::parse(text).map(|url| url.origin()));
+        let session_origins = origins.collect::<Result<_, _>>().map_err(|error| bad(error.to_string()))?;
         Ok(Client {
             client,
             agent,
             credentials,
-            cookies: cookies::Jar::default(),
+            cookies: cookies::Jar::shared_by(session_origins),
             proxy_authorization,
             settings,
+            turns: Arc::new(turns::Unpaced),
         })
+    }
+
+    /// The same, making each of its requests when it may.
+    #[must_use]
+    pub fn by_turns(self, turns: Arc<dyn Turns>) -> Client {
+        Client { turns, ..self }
     }
 
     /// Asks for a page, and waits for the head of the answer.
     ///
     /// # Errors
-    /// `private_address`, `no_contact` (refused); `dns`, `connect`, `tls`, `proxy`, `timeout`, `cut_off`, `cancelled` (passing);
-    /// `bad_answer`, `head_too_large` (broken).
+    /// `private_address` (refused where the address is written out, broken where a name leads to it); `no_contact`, `bad_answer`,
+    /// `head_too_large` (broken); `dns`, `connect`, `tls`, `proxy`, `timeout`, `cut_off`, `cancelled` (passing).
     pub fn ask(&self, call: &CallContext, url: &Url, condition: Condition<'_>) -> Result<Response, Fault> {
         self.send(call, &Outgoing { url, condition, form: None })
     }
@@ -252,13 +269,15 @@ impl Client {
     fn send(&self, call: &CallContext, asked: &Outgoing<'_>) -> Result<Response, Fault> {
         let url = asked.url;
         let host = url.host_str().unwrap_or_default();
-        let end = now() + Duration::from_millis(self.settings.total_ms);
         let idle = Duration::from_millis(self.settings.idle_ms);
         let mut given = None;
         for round in 0.. {
+            self.turns.take(call, url)?;
+            let end = now() + Duration::from_millis(self.settings.total_ms);
             let session = self.cookies.session();
             let (request, proof) = self.request(asked, call.now())?;
             let answer = network().block_on(watched(&call.cancel, idle, end, self.client.request(request)));
+            self.turns.over(url);
             let answer = answer.map_err(|waited| waited.fault(host))?;
             let answer = answer.map_err(|error| faults::of_request(&error, host))?;
             let (parts, incoming) = answer.into_parts();
@@ -296,15 +315,22 @@ impl Response {
     /// What it means for a page.
     ///
     /// # Errors
-    /// `unreadable` (401, 403); `too_many_requests`, `server` (passing, with the time that the server names); `client_status`
-    /// (refused); `unasked_unchanged`, `bad_redirect`, `partial`, `bad_status`, and those of codings (broken).
+    /// `unreadable` (401, 403); `too_many_requests`, `server` (passing, with the time that the server names); `client_status`,
+    /// `no_content`, `unasked_unchanged`, `bad_redirect`, `partial`, `bad_status`, and those of codings (broken).
     pub fn answer(self) -> Result<Answer, Fault> {
         let host = self.url.host_str().unwrap_or_default();
         match self.head.status {
             206 => Err(faults::of_part(host)),
             // Nobody asked for a part; whatever it is, it is not the page.
             200 if self.head.header(header::CONTENT_RANGE.as_str()).is_some() => Err(faults::of_part(host)),
-            200 | 203 | 204 | 205 => {
+            // What the connection leaves packed nobody asked for: its text would be that of the packing.
+            200 | 203 if decode::is_packed_on_its_way(&self.head) => Err(decode::unknown_transfer(host)),
+            status @ (204 | 205) => {
+                let message =
+                    format!("`{host}` answers {status}: it has nothing to say, and nothing of the page");
+                Err(Fault::broken("no_content", message))
+            }
+            200 | 203 => {
                 let codings = decode::codings(self.head.headers(header::CONTENT_ENCODING.as_str()));
                 let body = Body::of(self.body.0, &codings, self.body.1)?;
                 Ok(Answer::Page(self.head, body))

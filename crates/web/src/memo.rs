@@ -13,18 +13,25 @@ pub struct Memo {
     pub digest: Option<[u8; 32]>,
     /// Status of its last answer.
     pub status: u16,
+    /// Digest of what its links were judged by.
+    pub basis: [u64; 4],
+    /// Since when its content is as it is, as its source said when it was first seen so; milliseconds since 1970.
+    pub modified: Option<i64>,
 }
 
 /// First byte of a memo; another one is of another version, and says nothing.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 impl Memo {
     /// In bytes, as the next visit gets it. A validator that is too long is left out: the page is then asked for without a condition.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&self.status.to_le_bytes());
+        self.basis.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
         let digest = self.digest.as_ref().map_or(&[][..], |digest| digest.as_slice());
-        for part in [digest, validator(&self.etag), validator(&self.last_modified)] {
+        let modified = self.modified.map(i64::to_le_bytes);
+        let modified = modified.as_ref().map_or(&[][..], |modified| modified.as_slice());
+        for part in [digest, validator(&self.etag), validator(&self.last_modified), modified] {
             let length = u16::try_from(part.len()).expect("a part is shorter than the whole may be");
             bytes.extend_from_slice(&length.to_le_bytes());
             bytes.extend_from_slice(part);
@@ -37,13 +44,22 @@ impl Memo {
     pub fn decode(bytes: &[u8]) -> Option<Memo> {
         let rest = bytes.strip_prefix(&[VERSION])?;
         let (status, mut rest) = rest.split_first_chunk::<2>()?;
+        let mut basis = [0; 4];
+        for word in &mut basis {
+            let (bytes, behind) = rest.split_first_chunk::<8>()?;
+            (*word, rest) = (u64::from_le_bytes(*bytes), behind);
+        }
         let mut part = || {
             let (length, behind) = rest.split_first_chunk::<2>()?;
             let (part, behind) = behind.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
             rest = behind;
             Some(part)
         };
-        let (digest, etag, last_modified) = (part()?, part()?, part()?);
+        let (digest, etag, last_modified, modified) = (part()?, part()?, part()?, part()?);
+        let modified = match modified.len() {
+            0 => None,
+            _ => Some(i64::from_le_bytes(modified.try_into().ok()?)),
+        };
         let digest = match digest.len() {
             0 => None,
             _ => Some(<[u8; 32]>::try_from(digest).ok()?),
@@ -56,6 +72,8 @@ impl Memo {
             last_modified: text(last_modified)?,
             digest,
             status: u16::from_le_bytes(*status),
+            basis,
+            modified,
         })
     }
 }
@@ -90,6 +108,8 @@ mod tests {
             last_modified: Some(longest.clone()),
             digest: Some([7; 32]),
             status: 200,
+            basis: [u64::MAX; 4],
+            modified: Some(i64::MIN),
         };
         assert!(memo.encode().len() <= MEMO_BYTES_MAX);
         assert_eq!(Memo::decode(&memo.encode()), Some(memo.clone()));
@@ -107,8 +127,13 @@ mod tests {
 
     #[test]
     fn a_memo_that_is_damaged_says_nothing() {
-        let memo =
-            Memo { etag: Some("\"a\"".into()), last_modified: None, digest: Some([7; 32]), status: 200 };
+        let memo = Memo {
+            etag: Some("\"a\"".into()),
+            digest: Some([7; 32]),
+            status: 200,
+            basis: [1, 2, 3, 4],
+            ..Memo::default()
+        };
         let whole = memo.encode();
         for length in 0..whole.len() {
             assert_eq!(Memo::decode(&whole[..length]), None, "{length}");
@@ -125,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_are_a_memo_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn bytes_are_a_memo_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..96)) {
             let bytes = [&[VERSION][..], &bytes].concat();
             if let Some(memo) = Memo::decode(&bytes) {
                 prop_assert_eq!(memo.encode(), bytes);
@@ -133,8 +158,8 @@ mod tests {
         }
 
         #[test]
-        fn a_memo_comes_back_as_it_was(etag in proptest::option::of("[ -~]{1,40}"), status: u16, digest: Option<[u8; 32]>) {
-            let memo = Memo { etag, last_modified: Some("Fri, 25 Jun 2010 15:00:00 GMT".into()), digest, status };
+        fn a_memo_comes_back_as_it_was(etag in proptest::option::of("[ -~]{1,40}"), status: u16, digest: Option<[u8; 32]>, basis: [u64; 4], modified: Option<i64>) {
+            let memo = Memo { etag, last_modified: Some("Fri, 25 Jun 2010 15:00:00 GMT".into()), digest, status, basis, modified };
             prop_assert_eq!(Memo::decode(&memo.encode()), Some(memo));
         }
     }

@@ -1,18 +1,18 @@
 //! Which addresses belong to a job: by host, by what its definition takes in and leaves out, and by bounds that no honest site needs
 //! and every trap runs into.
 
+mod patterns;
 mod traps;
 
 pub use traps::{Alike, TrapSettings};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ingather_model::fault::Reason;
-use ingather_model::limits::{WEB_PATTERN_BYTES_MAX, WEB_PATTERN_MEMORY_MAX, WEB_PATTERNS_MAX};
-use regex::{RegexSet, RegexSetBuilder};
+use ingather_model::limits::{WEB_PATTERN_BYTES_MAX, WEB_PATTERNS_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use self::patterns::Patterns;
 use crate::urls::UrlRules;
 
 /// What belongs to a job.
@@ -72,12 +72,6 @@ pub struct Scope {
 struct Place {
     host: String,
     port: Option<u16>,
-}
-
-#[derive(Debug)]
-struct Patterns {
-    globs: GlobSet,
-    expressions: RegexSet,
 }
 
 impl Scope {
@@ -145,13 +139,40 @@ impl Scope {
                 format!("`{path}` is below none of the paths of the job"),
             ));
         }
-        if self.exclude.as_ref().is_some_and(|patterns| patterns.fit(url)) {
-            return Err(Reason::new("excluded", "a pattern of the job leaves it out"));
-        }
-        if self.include.as_ref().is_some_and(|patterns| !patterns.fit(url)) {
-            return Err(Reason::new("not_included", "no pattern of the job takes it in"));
-        }
+        self.judge_excluded(url)?;
+        self.judge_included(url)?;
         self.traps.judge(url)
+    }
+
+    /// Whether an address that its host calls a sitemap may be read: wherever it lies on the hosts of the job, unless it is left out.
+    ///
+    /// # Errors
+    /// As of [`Scope::judge`], but for those of paths and of what is taken in.
+    pub fn judge_sitemap(&self, url: &Url) -> Result<(), Reason> {
+        self.judge_host(url)?;
+        self.judge_excluded(url)?;
+        self.traps.judge(url)
+    }
+
+    /// Why a page where the job begins is no entry itself and only leads to others; none where it is one.
+    pub fn is_only_followed(&self, url: &Url) -> Option<Reason> {
+        let why = self.judge_excluded(url).and_then(|()| self.judge_included(url)).err()?;
+        let message = format!("the job begins there, and only follows its links: {}", why.message);
+        Some(Reason { message, ..why })
+    }
+
+    fn judge_included(&self, url: &Url) -> Result<(), Reason> {
+        match self.include.as_ref().is_some_and(|patterns| !patterns.fit(url)) {
+            true => Err(Reason::new("not_included", "no pattern of the job takes it in")),
+            false => Ok(()),
+        }
+    }
+
+    fn judge_excluded(&self, url: &Url) -> Result<(), Reason> {
+        match self.exclude.as_ref().is_some_and(|patterns| patterns.fit(url)) {
+            true => Err(Reason::new("excluded", "a pattern of the job leaves it out")),
+            false => Ok(()),
+        }
     }
 
     /// Whether its host belongs to the job.
@@ -185,35 +206,6 @@ impl Place {
 
 fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|above| above.is_empty() || above.ends_with('.'))
-}
-
-impl Patterns {
-    fn of(name: &str, settings: &[PatternSettings]) -> Result<Option<Patterns>, Reason> {
-        check_list(name, settings.iter().map(PatternSettings::text))?;
-        if settings.is_empty() {
-            return Ok(None);
-        }
-        let mut globs = GlobSetBuilder::new();
-        let mut expressions = Vec::new();
-        for pattern in settings {
-            match pattern {
-                PatternSettings::Glob(text) => {
-                    let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
-                    globs.add(glob.map_err(|error| bad(name, &error.kind().to_string()))?);
-                }
-                PatternSettings::Regex(text) => expressions.push(text),
-            }
-        }
-        let expressions = RegexSetBuilder::new(expressions).size_limit(WEB_PATTERN_MEMORY_MAX).build();
-        Ok(Some(Patterns {
-            globs: globs.build().map_err(|error| bad(name, &error.kind().to_string()))?,
-            expressions: expressions.map_err(|error| bad(name, &why(&error)))?,
-        }))
-    }
-
-    fn fit(&self, url: &Url) -> bool {
-        self.globs.is_match(url.as_str()) || self.expressions.is_match(url.as_str())
-    }
 }
 
 impl PatternSettings {
@@ -333,14 +325,14 @@ mod tests {
         );
         assert!(
             refused(|settings| settings.exclude = vec![PatternSettings::Regex("(".into())])
-                .starts_with("`exclude`")
+                .starts_with("`exclude_regex`")
         );
         let huge = |settings: &mut ScopeSettings| {
             settings.exclude = vec![PatternSettings::Regex(r"(\w{200}){200}".into())];
         };
-        assert!(refused(huge).starts_with("`exclude`"));
+        assert!(refused(huge).starts_with("`exclude_regex`"));
         let many = |settings: &mut ScopeSettings| {
-            settings.include = vec![PatternSettings::Glob("a".into()); WEB_PATTERNS_MAX + 1];
+            settings.include = vec![PatternSettings::Glob("**".into()); WEB_PATTERNS_MAX + 1];
         };
         assert!(refused(many).contains("too many"));
         let long = |settings: &mut ScopeSettings| {

@@ -256,8 +256,8 @@ fn is_path_session(segment: &str) -> bool {
     inner.strip_suffix(')').is_some_and(|pieces| pieces.split(')').all(piece))
 }
 
-/// Escapes that need not be are undone, the others have capital digits. A piece with a broken escape is left as it stands: nobody
-/// knows what its server makes of it, and what is undone beside it could make a new escape.
+/// Escapes that need not be are undone, the others have capital digits. A broken one is left as it stands, since nobody knows what its server
+/// makes of it, and nothing is undone that would make a new escape of it.
 fn canonical_escapes(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
@@ -267,9 +267,17 @@ fn canonical_escapes(text: &str) -> Cow<'_, str> {
     for piece in pieces {
         let code = piece.get(..2).filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let Some(byte) = code.and_then(|code| u8::from_str_radix(code, 16).ok()) else {
-            return Cow::Borrowed(text);
+            result.push('%');
+            result.push_str(piece);
+            continue;
         };
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+        let ends_broken = result.ends_with('%')
+            || result
+                .as_bytes()
+                .last_chunk::<2>()
+                .is_some_and(|[percent, digit]| *percent == b'%' && digit.is_ascii_hexdigit());
+        let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        if is_plain && !(ends_broken && byte.is_ascii_hexdigit()) {
             result.push(char::from(byte));
         } else {
             write!(result, "%{byte:02X}").expect("a text takes what is written into it");

@@ -77,7 +77,7 @@ pub(crate) struct JobSettings {
     /// Name of the job [default: made from the source]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Take only what matches; `*.md` matches at any depth, `notes/**` below the root
+    /// Take only what matches; `*.md` matches at any depth, `notes/**` below the root; of sites whole addresses, as `**/*.pdf`
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
     /// Leave out what matches, folders with all that is in them

@@ -41,13 +41,29 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 pub(super) fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if let Some((outer, inner)) = name.split_once('.').filter(|_| text.contains('=')) {
+        return Err(format!("a setting inside another is given as JSON: '{outer}={{\"{inner}\": …}}'"));
+    }
+    if text.contains('=') && name.chars().any(|c| c.is_ascii_uppercase()) {
+        return Err(format!("names of settings are in small letters: {}=…", name.to_ascii_lowercase()));
+    }
     if !text.contains('=') || name.is_empty() || !name.chars().all(is_name) {
         return Err("it must be NAME=VALUE, such as delay_ms=500".to_owned());
     }
     if name == "root" {
         return Err("the root is the source itself; name that".to_owned());
     }
-    let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::String(value.to_owned()));
+    let value = match serde_json::from_str(value) {
+        Ok(value) => value,
+        // Who begins so means a list or a table.
+        Err(error) if value.starts_with(['[', '{']) => {
+            let at = error.column();
+            return Err(format!(
+                "{name}: the value begins like JSON and is none, as its letter {at} shows; put it in single quotes"
+            ));
+        }
+        Err(_) => serde_json::Value::String(value.to_owned()),
+    };
     Ok((name.to_owned(), value))
 }
 
@@ -74,6 +90,10 @@ mod tests {
         assert_eq!(setting("start=[\"https://a/?b=c\"]").unwrap().1, serde_json::json!(["https://a/?b=c"]));
         assert_eq!((setting("delay_ms=5").unwrap().1, setting("contact=").unwrap().1), (5.into(), text("")));
         assert!(["delay", "=1", "A=1", "root=/x", ""].iter().all(|wrong| setting(wrong).is_err()));
+        let said = |text: &str| setting(text).unwrap_err();
+        assert!(said("traps.depth_max=2").contains("'traps={\"depth_max\": …}'"));
+        assert!(said("Contact=a").contains("contact=") && said("a=[\"narwhal\"").contains("JSON"));
+        assert!(!said("a=[\"narwhal\"").contains("narwhal"));
         assert!(size("0").is_err() && size("ten").is_err() && size("-1").is_err());
     }
 

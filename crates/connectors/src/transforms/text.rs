@@ -178,7 +178,7 @@ impl Text {
         let links = links.as_deref_mut();
         let (length, mut ended) = fill(*content, buffer)?;
         let head = &buffer[..length];
-        let name = name_of(record).to_owned();
+        let mut name = name_of(record).to_owned();
         let data = detect::by_content(head, &name)
             .or_else(|| decode::is_binary(head).then(|| detect::of_binary(&name)));
         if let Some(media) = data {
@@ -187,7 +187,13 @@ impl Text {
         }
         let mut text = decode::Text::said(record.charset.as_deref());
         text.push(head, ended);
-        let media = detect::of_text(&text.text, &name);
+        let mut media = detect::of_text(&text.text, &name);
+        // A server says of a page what its first letters may not show.
+        let is_said_page = |media: &str| matches!(media, "text/html" | "application/xhtml+xml");
+        if media == "text/plain" && record.media_type.as_deref().is_some_and(is_said_page) {
+            name.push_str(".html");
+            media = "text/html";
+        }
         record.media_type = Some(media.to_owned());
         if !detect::is_text(media) {
             return self.file(call, &name, (record, *audience), &mut head.chain(content), (parts, links));
@@ -274,8 +280,11 @@ mod tests {
     }
 
     fn try_apply(name: &str, content: &mut dyn Read) -> Result<Record, Fault> {
+        applied(Record { path: format!("dir/{name}"), title: name.to_owned(), ..Record::default() }, content)
+    }
+
+    fn applied(mut record: Record, content: &mut dyn Read) -> Result<Record, Fault> {
         let call = CallContext { clock: Arc::new(Still), cancel: Cancel::default() };
-        let mut record = Record { path: format!("dir/{name}"), title: name.to_owned(), ..Record::default() };
         let parts = &mut Parts::default();
         let mut item =
             Item { record: &mut record, content, links: None, parts, audience: &Audience::default };
@@ -320,6 +329,19 @@ mod tests {
             assert_eq!(record.media_type.as_deref(), Some(media), "{name}");
             assert_eq!(record.body.as_deref(), body, "{name}");
             assert_eq!(record.title, name);
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_of_a_page_counts_where_its_first_letters_say_nothing() {
+        let page = format!("{}<html><title>T</title><body><p>words</p>", " ".repeat(70_000));
+        for content in [page.as_str(), "garbage first <html><title>T</title><body><p>words</p>"] {
+            for (said, is_page) in [(Some("text/html"), true), (Some("text/plain"), false), (None, false)] {
+                let said = said.map(str::to_owned);
+                let record = Record { path: "a".to_owned(), media_type: said.clone(), ..Record::default() };
+                let media = applied(record, &mut content.as_bytes()).unwrap().media_type;
+                assert_eq!(media.as_deref() == Some("text/html"), is_page, "{said:?}: {media:?}");
+            }
         }
     }
 

@@ -22,6 +22,9 @@ pub const WEB_PATH_REPEATS: usize = 2;
 pub const WEB_PARAMETERS: usize = 16;
 /// Addresses that are alike but for their digits, unless a job says otherwise: a calendar without end has more, few archives have.
 pub const WEB_ALIKE: usize = 50_000;
+/// Pages of one host, equally deep and with the same parameters, that one run visits, unless a job says otherwise: a week at one each second, and
+/// more than all but the largest sites have; what makes up names goes on.
+pub const WEB_VISITED_ALIKE: usize = 500_000;
 /// Addresses with digits that a job keeps count of, 9 bytes each; beyond, no new one is taken.
 pub const WEB_ALIKE_KEPT_MAX: usize = 1 << 20;
 /// Bytes of a robots.txt that are read (RFC 9309, 2.5: at least 500 KiB).
@@ -59,10 +62,12 @@ pub const WEB_SLOW_MS_MAX: i64 = 5 * 60 * 1_000;
 pub const WEB_SLOW_ANSWERS: u32 = 10;
 /// Sentences about a site that one run tells a person.
 pub const WEB_NOTES_MAX: usize = 20;
+/// Addresses that a bound left out and that are counted, 9 bytes each, for each bound; of more it is said that there are more.
+pub const WEB_LEFT_OUT_COUNTED_MAX: usize = 100_000;
 /// Hosts of one job whose own pace is remembered.
 pub const WEB_PACES_MAX: usize = 100_000;
-/// Bytes at the beginning of a document in which the first element of a sitemap stands.
-pub const SITEMAP_HEAD_BYTES: usize = 1 << 10;
+/// Bytes at the beginning of a document in which the first element of a sitemap or feed stands, behind comments of its makers.
+pub const SITEMAP_HEAD_BYTES: usize = 8 << 10;
 /// Bytes of an `ETag` or `Last-Modified` that is remembered: two of them fit into what is left, and honest ones have a tenth.
 pub const WEB_VALIDATOR_BYTES_MAX: usize = 400;
 /// Bytes of the head of an answer: servers send a few KiB, and most refuse to send more than 64.
@@ -86,6 +91,8 @@ pub const WEB_RATIO_FROM_BYTES: u64 = 1 << 20;
 pub const WEB_CODINGS_MAX: usize = 2;
 /// Memory of a window of zstd, bytes: what HTTP allows (RFC 9659).
 pub const WEB_ZSTD_WINDOW_BYTES_MAX: u64 = 8 << 20;
+/// Bytes of a page that is compared with what it was before it is read, held in memory by each reader; nearly all pages have fewer.
+pub const WEB_COMPARED_BYTES_MAX: usize = 1 << 20;
 /// Bytes that are unpacked at once.
 pub const WEB_PIECE_BYTES: usize = 8 << 10;
 /// Longest time before a request looks whether the run was stopped, milliseconds.

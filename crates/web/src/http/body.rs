@@ -46,6 +46,16 @@ pub fn fault_of(error: &io::Error) -> Fault {
         .unwrap_or_else(|| Fault::broken("unreadable_page", format!("the page cannot be read: {error}")))
 }
 
+/// Whether a fault of a body says that there is more of it than is read.
+pub(crate) fn is_too_much(fault: &Fault) -> bool {
+    [decode::TOO_LARGE, decode::BOMB].contains(&fault.reason().code.as_str())
+}
+
+/// The fault of a page with more bytes than a job takes.
+pub(crate) fn too_large(bytes_max: u64) -> Fault {
+    Fault::broken(decode::TOO_LARGE, format!("the page has more than {bytes_max} bytes"))
+}
+
 /// The bytes as they come over the network.
 pub(super) struct WireBody {
     /// In a lock because it is to be read by one thread at a time, whichever.

@@ -38,21 +38,33 @@ pub(super) struct Parts {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ConnectError {
     #[error(
-        "`{0}` leads to an address that only this machine or its network reaches; allow its network where that is meant"
+        "`{0}` leads to an address that only this machine or its network reaches; where that is meant, allow its network, as by \
+         `--set 'private_networks=[\"{example}\"]'`", example = network_of(.0)
     )]
     Private(String),
-    #[error("`{0}` is a public server: name a contact first, whom its owner can write to")]
+    #[error(
+        "`{0}` is a public server, whose owner has to be able to write to somebody: name a contact, as by `--set contact=me@example.org`"
+    )]
     NoContact(String),
     #[error("the name `{0}` is not known: {1}")]
     Name(String, String),
-    #[error("`{0}` cannot be reached: {1}")]
-    Connect(String, String),
+    #[error("`{0}` cannot be reached at port {1}: {2}")]
+    Connect(String, u16, String),
     #[error("`{0}` cannot be reached in time")]
     Late(String),
     #[error("no secure connection to `{0}`: {1}")]
     Tls(String, String),
     #[error("the proxy does not connect to `{0}`: {1}")]
     Proxy(String, String),
+}
+
+/// A network in which a host may be meant to be. What a name leads to is not told: whoever may name pages need not know the network.
+fn network_of(host: &str) -> &str {
+    match host {
+        "localhost" => "127.0.0.0/8",
+        host if host.parse::<IpAddr>().is_ok() => host,
+        _ => "10.0.0.0/8",
+    }
 }
 
 impl Service<Uri> for Connector {
@@ -96,7 +108,13 @@ impl Parts {
         if !secure {
             return Ok(Wire { stream: Box::new(plain), is_http2: false, to_proxy: self.proxy.is_some() });
         }
-        let tls = |error: &dyn std::fmt::Display| ConnectError::Tls(host.clone(), error.to_string());
+        let tls = |error: &dyn std::fmt::Display| {
+            let said = error.to_string();
+            // What answers in plain text begins with no record of TLS.
+            let is_plain = said.contains("InvalidContentType");
+            let why = if is_plain { format!("port {port} does not speak https; perhaps http") } else { said };
+            ConnectError::Tls(host.clone(), why)
+        };
         let name = ServerName::try_from(bare).map_err(|error| tls(&error))?;
         let stream = self.tls.connect(name, plain).await.map_err(|error| tls(&error))?;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
@@ -149,7 +167,7 @@ fn refused(host: &str, why: Closed) -> ConnectError {
 }
 
 async fn connect(host: &str, addresses: &[SocketAddr]) -> Result<TcpStream, ConnectError> {
-    let mut last = "it has no address".to_owned();
+    let mut last = (0, "it has no address".to_owned());
     for address in addresses {
         match TcpStream::connect(address).await {
             Ok(stream) => {
@@ -157,10 +175,10 @@ async fn connect(host: &str, addresses: &[SocketAddr]) -> Result<TcpStream, Conn
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
-            Err(error) => last = error.to_string(),
+            Err(error) => last = (address.port(), error.to_string()),
         }
     }
-    Err(ConnectError::Connect(host.to_owned(), last))
+    Err(ConnectError::Connect(host.to_owned(), last.0, last.1))
 }
 
 /// Both ways of a connection, encrypted or not.

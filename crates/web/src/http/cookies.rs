@@ -1,4 +1,5 @@
-//! Cookies of one job (RFC 6265): kept in memory, bounded, and told to nobody but whom they are from.
+//! Cookies of one job (RFC 6265): kept in memory, bounded, and told to nobody but whom they are from. That is the same scheme, host and port: a session
+//! is a secret, and what listens at another port of a host is somebody else. Only origins that a login names share theirs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,14 +8,16 @@ use ingather_model::limits::{
 };
 use jiff::fmt::rfc2822::DateTimeParser;
 use parking_lot::Mutex;
-use url::{Host, Url};
+use url::{Host, Origin, Url};
 
-/// The cookies, from the oldest to the newest, and a count of sessions.
+/// The cookies, from the oldest to the newest, a count of sessions, and origins that are one to them.
 #[derive(Default)]
-pub(super) struct Jar(Mutex<Vec<Cookie>>, AtomicU64);
+pub(super) struct Jar(Mutex<Vec<Cookie>>, AtomicU64, Vec<Origin>);
 
 #[derive(Clone)]
 struct Cookie {
+    /// Whose it is; none: of the origins that are one.
+    of: Option<Origin>,
     name: String,
     value: String,
     domain: String,
@@ -28,6 +31,15 @@ struct Cookie {
 const DATES: DateTimeParser = DateTimeParser::new().relaxed_weekday(true);
 
 impl Jar {
+    /// One where these origins share what cookies let them.
+    pub(super) fn shared_by(origins: Vec<Origin>) -> Jar {
+        Jar(Mutex::default(), AtomicU64::default(), origins)
+    }
+
+    fn whose(&self, url: &Url) -> Option<Origin> {
+        Some(url.origin()).filter(|origin| !self.2.contains(origin))
+    }
+
     /// The session in which a request is made.
     pub(super) fn session(&self) -> u64 {
         self.1.load(Ordering::SeqCst)
@@ -42,9 +54,11 @@ impl Jar {
     /// Takes what the server at `url` sets; what it may not set is left out.
     pub(super) fn take(&self, url: &Url, header: &str, now: i64) {
         let Some(cookie) = parsed(url, header, now) else { return };
+        let cookie = Cookie { of: self.whose(url), ..cookie };
         let mut jar = self.0.lock();
         jar.retain(|known| {
-            (&known.name, &known.domain, &known.path) != (&cookie.name, &cookie.domain, &cookie.path)
+            (&known.of, &known.name, &known.domain, &known.path)
+                != (&cookie.of, &cookie.name, &cookie.domain, &cookie.path)
         });
         if cookie.until.is_some_and(|until| until <= now) {
             return;
@@ -62,8 +76,9 @@ impl Jar {
 
     /// The header for a request; longer paths first. None without a cookie.
     pub(super) fn header(&self, url: &Url, now: i64) -> Option<String> {
-        let jar = self.0.lock();
-        let mut fitting: Vec<&Cookie> = jar.iter().filter(|cookie| cookie.goes_to(url, now)).collect();
+        let (jar, whose) = (self.0.lock(), self.whose(url));
+        let own = jar.iter().filter(|cookie| cookie.of == whose);
+        let mut fitting: Vec<&Cookie> = own.filter(|cookie| cookie.goes_to(url, now)).collect();
         fitting.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
         let mut header = String::new();
         for cookie in fitting {
@@ -104,7 +119,8 @@ fn parsed(url: &Url, header: &str, now: i64) -> Option<Cookie> {
     let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
     let folder = url.path().rfind('/').filter(|at| *at > 0).map_or("/", |at| &url.path()[..at]);
     let (path, domain) = (folder.to_owned(), host.to_owned());
-    let mut cookie = Cookie { name, value, domain, host_only: true, path, secure: false, until: None };
+    let mut cookie =
+        Cookie { of: None, name, value, domain, host_only: true, path, secure: false, until: None };
     let mut lasts = None;
     for part in parts {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
@@ -143,9 +159,9 @@ mod tests {
         Url::parse(text).unwrap()
     }
 
-    /// What goes to `to` after the server at `from` has set this.
+    /// What goes to `to` after the server at `from` has set this, where both are one.
     fn told(from: &str, set: &str, to: &str) -> Option<String> {
-        let jar = Jar::default();
+        let jar = Jar::shared_by(vec![url(from).origin(), url(to).origin()]);
         jar.take(&url(from), set, 1_000);
         jar.header(&url(to), 1_000)
     }
@@ -184,6 +200,19 @@ mod tests {
         ] {
             assert_eq!(told(from, set, to), goes.then(|| "x=1".to_owned()), "{from} {set} {to}");
         }
+    }
+
+    #[test]
+    fn a_session_is_told_to_no_other_scheme_host_or_port_and_replaced_by_none() {
+        let jar = Jar::default();
+        let at = url("https://www.example.com/");
+        jar.take(&at, "s=secret; domain=example.com", 0);
+        for other in ["http://www.example.com/", "https://www.example.com:8443/", "https://example.com/"] {
+            jar.take(&url(other), "s=other", 0);
+            assert_eq!(jar.header(&url(other), 0).as_deref(), Some("s=other"), "{other}");
+        }
+        assert_eq!(jar.header(&at, 0).as_deref(), Some("s=secret"));
+        assert_eq!(jar.header(&url("https://a.example.com/"), 0), None);
     }
 
     #[test]

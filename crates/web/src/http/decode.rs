@@ -12,6 +12,10 @@ use ingather_model::limits::{
 use parking_lot::Mutex;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
+/// Codes of the faults of pages that are too much.
+pub(super) const TOO_LARGE: &str = "too_large";
+pub(super) const BOMB: &str = "bomb";
+
 /// What requests say that answers may be packed with.
 pub(super) const ACCEPTED: &str = "gzip, br, zstd, deflate";
 
@@ -20,6 +24,16 @@ pub(super) fn codings<'a>(headers: impl Iterator<Item = &'a str>) -> Vec<String>
     let words = headers.flat_map(|header| header.split(','));
     let words = words.map(|word| word.trim().to_ascii_lowercase());
     words.filter(|word| !word.is_empty() && word != "identity").collect()
+}
+
+/// Whether a body is packed besides by its coding.
+pub(super) fn is_packed_on_its_way(head: &super::Head) -> bool {
+    codings(head.headers("transfer-encoding")).iter().any(|coding| coding != "chunked")
+}
+
+/// The fault of a body that is packed on its way.
+pub(super) fn unknown_transfer(host: &str) -> Fault {
+    Fault::broken("unknown_coding", format!("`{host}` packs the page on its way, which was not asked for"))
 }
 
 /// What is in a body that is packed by `codings`.
@@ -181,10 +195,7 @@ impl Bounded {
         };
         self.given += length as u64;
         if self.given > self.bytes_max {
-            return Err(Fault::refused(
-                "too_large",
-                format!("the page has more than {} bytes", self.bytes_max),
-            ));
+            return Err(super::body::too_large(self.bytes_max));
         }
         if self
             .ratio_max
@@ -192,7 +203,7 @@ impl Bounded {
         {
             let message =
                 format!("{} bytes become {} and more, which no honest page does", came.bytes, self.given);
-            return Err(Fault::refused("bomb", message));
+            return Err(Fault::broken(BOMB, message));
         }
         Ok(length)
     }

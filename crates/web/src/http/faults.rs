@@ -1,6 +1,7 @@
 //! What the failures of a network and the words of a server mean for a document.
 
 use std::error::Error;
+use std::net::IpAddr;
 
 use hyper_util::client::legacy;
 use ingather_model::fault::{Exhausted, Fault, Reason};
@@ -26,15 +27,23 @@ pub(super) fn of_request(error: &legacy::Error, host: &str) -> Fault {
 
 fn of_connect(error: &ConnectError) -> Fault {
     let message = error.to_string();
+    // An address that is written out is that of the page. What a name leads to is the word of a name server, which may be another one in the next
+    // network: it says nothing of the page.
     match error {
-        ConnectError::Private(_) => Fault::refused("private_address", message),
-        ConnectError::NoContact(_) => Fault::refused("no_contact", message),
+        ConnectError::Private(host) if is_written_out(host) => Fault::refused("private_address", message),
+        ConnectError::Private(_) => Fault::broken("private_address", message),
+        ConnectError::NoContact(_) => Fault::broken("no_contact", message),
         ConnectError::Name(..) => Fault::passing("dns", message),
         ConnectError::Connect(..) => Fault::passing("connect", message),
         ConnectError::Late(_) => Fault::passing("timeout", message),
         ConnectError::Tls(..) => Fault::passing_soon("tls", message, WEB_TLS_ATTEMPTS_MAX),
         ConnectError::Proxy(..) => Fault::passing("proxy", message),
     }
+}
+
+/// Whether a host is an address, and no name.
+fn is_written_out(host: &str) -> bool {
+    host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok()
 }
 
 /// Of an answer that breaks off or is none.
@@ -77,7 +86,8 @@ pub(super) fn of_status(status: u16, host: &str, retry_after: Option<&str>, now:
             give_up_at: None,
             when_exhausted: Exhausted::Skip,
         },
-        400..=499 => Fault::refused("client_status", format!("{says}: it does not give this page")),
+        // It is about this request, or this reader: of the page it says nothing.
+        400..=499 => Fault::broken("client_status", format!("{says}: it does not give this page")),
         _ => Fault::broken("bad_status", format!("{says}, which means nothing here")),
     }
 }
@@ -144,6 +154,27 @@ mod tests {
             (101, "bad_status"),
         ] {
             assert_eq!(of_status(status, "h", None, 0).reason().code, expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_about_a_request_is_a_decision_about_a_page() {
+        for status in (100..700).filter(|status| !matches!(status, 401 | 403 | 407)) {
+            let fault = of_status(status, "h", None, 0);
+            assert!(matches!(fault, Fault::Broken(_) | Fault::Passing { .. }), "{status}: {fault:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_name_leads_to_for_a_moment_is_no_decision_about_a_page() {
+        for (host, is_refused) in [("127.0.0.1", true), ("[::1]", true), ("docs.example.org", false)] {
+            let fault = of_connect(&ConnectError::Private(host.to_owned()));
+            assert_eq!(matches!(fault, Fault::Refused(_)), is_refused, "{host}");
+            let fault = of_connect(&ConnectError::NoContact(host.to_owned()));
+            assert!(
+                matches!(fault, Fault::Broken(_)),
+                "a contact that is taken away leaves out no page: {host}"
+            );
         }
     }
 }

@@ -54,21 +54,28 @@ pub(super) async fn watched<T>(
     let mut future = std::pin::pin!(future);
     let silent = now() + idle;
     loop {
+        // Also where something comes each time: a server that never ends would keep a run from being stopped.
+        if cancel.cancelled() {
+            return Err(Waited::Stopped);
+        }
+        if now() >= end {
+            return Err(Waited::Late);
+        }
         let look = (now() + Duration::from_millis(WEB_LOOK_MS)).min(silent).min(end);
         if let Ok(value) = timeout_at(look, &mut future).await {
             return Ok(value);
         }
-        if cancel.cancelled() {
-            return Err(Waited::Stopped);
-        }
-        let reached = now();
-        if reached >= end {
-            return Err(Waited::Late);
-        }
-        if reached >= silent {
-            return Err(Waited::Idle);
+        if now() >= silent.min(end) {
+            return Err(if now() >= end { Waited::Late } else { Waited::Idle });
         }
     }
+}
+
+/// Waits, unless the run is stopped: whether it was waited to the end.
+pub(crate) fn pause(cancel: &Cancel, wait: Duration) -> bool {
+    let end = now() + wait;
+    let waited = network().block_on(watched(cancel, wait, end, std::future::pending::<()>()));
+    waited != Err(Waited::Stopped)
 }
 
 /// The time by which networks are waited for.

@@ -11,11 +11,17 @@ use super::{AgentRules, Robots, Verdict};
 /// What came of asking a host for its file, redirects followed ([`ROBOTS_REDIRECTS_MAX`](ingather_model::limits::ROBOTS_REDIRECTS_MAX)).
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// It answered with this status; the body counts where the status is of success. A redirect that is left is one too many, and
-    /// says the same as no file.
+    /// It answered with this status; the body counts where the status is of success.
     Status(u16, Vec<u8>),
-    /// It could not be asked; the sentence says why.
-    Unreachable(String),
+    /// It is redirected more often than is followed, which says the same as no file.
+    RedirectedTooOften,
+    /// It could not be asked, or nobody understands the answer.
+    Unreachable {
+        /// A sentence that says why.
+        why: String,
+        /// When it wants to be asked again at the earliest, milliseconds from now.
+        retry_in_ms: Option<i64>,
+    },
 }
 
 /// What goes for one host.
@@ -37,23 +43,31 @@ pub enum HostRules {
 }
 
 impl HostRules {
-    /// What an answer says (RFC 9309, 2.3.1): no file for 3xx and 4xx, nothing allowed for 5xx. A host that says 429 does not lack a
-    /// file, it wants fewer requests, and is not asked for pages instead.
+    /// What an answer says (RFC 9309, 2.3.1): no file for 4xx, nothing allowed for 5xx and for what nobody understands, such as a part of a
+    /// file. A host that says 429 does not lack a file, it wants fewer requests, and is not asked for pages instead.
     pub fn of(answer: &Answer, agent: &str) -> HostRules {
         match answer {
-            Answer::Status(200..=299, body) => {
+            Answer::Status(200 | 203 | 204 | 205, body) => {
                 let robots = Robots::parse(body);
                 let sitemaps = robots.sitemaps.clone();
                 HostRules::File { rules: robots.for_agent(agent), sitemaps, cut: robots.cut }
             }
-            Answer::Status(429, _) => HostRules::Unknown("its robots.txt was answered with 429".into()),
-            Answer::Status(status @ 300..=499, _) => {
+            // They are about when it is asked, and by whom through which proxy.
+            Answer::Status(status @ (407 | 408 | 425 | 429), _) => {
+                HostRules::Unknown(format!("its robots.txt was answered with {status}"))
+            }
+            Answer::Status(status @ 400..=499, _) => {
                 HostRules::Open(format!("it has no robots.txt (status {status})"))
+            }
+            Answer::RedirectedTooOften => {
+                HostRules::Open("its robots.txt is redirected again and again".into())
             }
             Answer::Status(status, _) => {
                 HostRules::Unknown(format!("its robots.txt was answered with {status}"))
             }
-            Answer::Unreachable(why) => HostRules::Unknown(format!("its robots.txt cannot be had: {why}")),
+            Answer::Unreachable { why, .. } => {
+                HostRules::Unknown(format!("its robots.txt cannot be had: {why}"))
+            }
         }
     }
 
@@ -106,23 +120,34 @@ struct Entry {
 }
 
 impl RobotsCache {
-    /// The rules of a host, by its scheme, name and port as in `https://example.com:8443`; `ask` is called when none are kept that
-    /// may be gone by at `now` (milliseconds). A host that cannot be reached goes by what it said last.
-    pub fn rules(&self, host: &str, agent: &str, now: i64, ask: impl FnOnce() -> Answer) -> Arc<HostRules> {
+    /// The rules of a host, by its scheme, name and port as in `https://example.com:8443`, and in how many milliseconds it is asked again;
+    /// `ask` is called when none are kept that may be gone by at `now` (milliseconds). A host that cannot be reached goes by what it said last.
+    pub fn rules(
+        &self,
+        host: &str,
+        agent: &str,
+        now: i64,
+        ask: impl FnOnce() -> Answer,
+    ) -> (Arc<HostRules>, i64) {
         let slot = self.slot(host, now);
         let mut entry = slot.lock();
         if let Some(entry) = entry.as_ref().filter(|entry| now < entry.ask_again_at && now >= entry.read_at) {
-            return Arc::clone(&entry.rules);
+            return (Arc::clone(&entry.rules), entry.ask_again_at - now);
         }
-        let told = Arc::new(HostRules::of(&ask(), agent));
+        let answer = ask();
+        let told = Arc::new(HostRules::of(&answer, agent));
         let known = !matches!(*told, HostRules::Unknown(_));
-        let wait = if known { ROBOTS_KEPT_MS } else { ROBOTS_RETRY_MS };
+        let wanted = match answer {
+            Answer::Unreachable { retry_in_ms, .. } => retry_in_ms.unwrap_or(0),
+            _ => 0,
+        };
+        let wait = if known { ROBOTS_KEPT_MS } else { ROBOTS_RETRY_MS.max(wanted).min(ROBOTS_KEPT_MS) };
         let before = entry.take().filter(|before| !known && !matches!(*before.rules, HostRules::Unknown(_)));
         let rules = before.map_or(told, |before| before.rules);
         *entry = Some(Entry { rules: Arc::clone(&rules), read_at: now, ask_again_at: now + wait });
         drop(entry);
         self.weigh(host, rules.bytes());
-        rules
+        (rules, wait)
     }
 
     fn slot(&self, host: &str, now: i64) -> Arc<Mutex<Option<Entry>>> {
@@ -174,6 +199,10 @@ mod tests {
         Answer::Status(200, text.as_bytes().to_vec())
     }
 
+    fn away() -> Answer {
+        Answer::Unreachable { why: "it is away".into(), retry_in_ms: None }
+    }
+
     fn allowed(answer: &Answer) -> bool {
         HostRules::of(answer, "Ingather").verdict("/a").allowed
     }
@@ -181,55 +210,55 @@ mod tests {
     #[test]
     fn a_host_without_a_file_is_open_and_one_that_fails_is_closed() {
         assert!(allowed(&file("")));
+        assert!(allowed(&Answer::RedirectedTooOften));
         assert!(!allowed(&file("User-agent: *\nDisallow: /")));
-        for status in [301, 308, 400, 401, 403, 404, 410, 451] {
+        for status in [400, 401, 403, 404, 410, 451] {
             assert!(allowed(&Answer::Status(status, b"User-agent: *\nDisallow: /".to_vec())), "{status}");
         }
-        for status in [429, 500, 502, 503, 504, 599, 100, 999] {
+        for status in [429, 408, 500, 502, 503, 504, 599, 100, 999, 201, 206, 226, 300, 301, 304, 305, 308] {
             assert!(!allowed(&Answer::Status(status, Vec::new())), "{status}");
         }
-        assert!(!allowed(&Answer::Unreachable("no such host".into())));
+        assert!(!allowed(&away()));
     }
 
     #[test]
     fn a_file_is_gone_by_for_a_day_and_then_asked_for_again() {
         let cache = RobotsCache::default();
-        let closed = cache.rules(HOST, "a", 0, || file("User-agent: *\nDisallow: /"));
+        let closed = cache.rules(HOST, "a", 0, || file("User-agent: *\nDisallow: /")).0;
         assert!(!closed.verdict("/a").allowed);
-        let kept = cache.rules(HOST, "a", ROBOTS_KEPT_MS - 1, || panic!("asked within a day"));
+        let kept = cache.rules(HOST, "a", ROBOTS_KEPT_MS - 1, || panic!("asked within a day")).0;
         assert!(!kept.verdict("/a").allowed);
-        let fresh = cache.rules(HOST, "a", ROBOTS_KEPT_MS, || file(""));
+        let fresh = cache.rules(HOST, "a", ROBOTS_KEPT_MS, || file("")).0;
         assert!(fresh.verdict("/a").allowed);
-        assert!(cache.rules("https://example.com", "a", 0, || file("")).verdict("/a").allowed);
+        assert!(cache.rules("https://example.com", "a", 0, || file("")).0.verdict("/a").allowed);
     }
 
     #[test]
     fn a_clock_that_went_back_does_not_keep_a_file_for_longer() {
         let cache = RobotsCache::default();
         cache.rules(HOST, "a", ROBOTS_KEPT_MS * 100, || file("User-agent: *\nDisallow: /"));
-        assert!(cache.rules(HOST, "a", 0, || file("")).verdict("/a").allowed);
+        assert!(cache.rules(HOST, "a", 0, || file("")).0.verdict("/a").allowed);
     }
 
     #[test]
     fn a_host_that_cannot_be_reached_goes_by_what_it_said_last() {
         let cache = RobotsCache::default();
-        let away = || Answer::Unreachable("it is away".into());
         cache.rules(HOST, "a", 0, || file("User-agent: *\nDisallow: /private"));
-        let later = cache.rules(HOST, "a", ROBOTS_KEPT_MS, away);
+        let later = cache.rules(HOST, "a", ROBOTS_KEPT_MS, away).0;
         assert!(later.verdict("/public").allowed);
         assert!(!later.verdict("/private").allowed);
         let again =
-            cache.rules(HOST, "a", ROBOTS_KEPT_MS + ROBOTS_RETRY_MS, || file("User-agent: *\nDisallow: /"));
+            cache.rules(HOST, "a", ROBOTS_KEPT_MS + ROBOTS_RETRY_MS, || file("User-agent: *\nDisallow: /")).0;
         assert!(!again.verdict("/public").allowed);
     }
 
     #[test]
     fn a_host_that_was_never_reached_is_asked_again_soon() {
         let cache = RobotsCache::default();
-        let first = cache.rules(HOST, "a", 0, || Answer::Status(503, Vec::new()));
+        let first = cache.rules(HOST, "a", 0, || Answer::Status(503, Vec::new())).0;
         assert!(matches!(*first, HostRules::Unknown(_)));
         cache.rules(HOST, "a", ROBOTS_RETRY_MS - 1, || panic!("asked too soon"));
-        assert!(cache.rules(HOST, "a", ROBOTS_RETRY_MS, || file("")).verdict("/a").allowed);
+        assert!(cache.rules(HOST, "a", ROBOTS_RETRY_MS, || file("")).0.verdict("/a").allowed);
     }
 
     #[test]

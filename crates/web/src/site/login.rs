@@ -51,6 +51,14 @@ impl Login {
         self.rules.is_page(url)
     }
 
+    /// Why an address is not asked for, where that would log out.
+    pub(super) fn judge(&self, url: &Url) -> Result<(), Reason> {
+        match self.rules.logs_out(url) {
+            true => Err(Reason::new("logs_out", "by its name it is where one logs out")),
+            false => Ok(()),
+        }
+    }
+
     fn passing(&self, why: &str, retry_in_ms: Option<i64>) -> Fault {
         let host = self.rules.page.host_str().unwrap_or_default();
         Fault::Passing {

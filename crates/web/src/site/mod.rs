@@ -1,19 +1,23 @@
 //! Web sites and feeds as repositories: pages lead to pages, and each is asked for as its owner wants it.
 
+mod kinds;
+mod left_out;
 mod login;
 mod paces;
 mod page;
 mod robots;
 mod seeds;
 mod settings;
+mod sitemaps;
 #[cfg(test)]
 mod tests;
 mod visit;
 
+use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
 use ingather_contract::call::CallContext;
-use ingather_contract::refers::{Asked, Refers, VisitAnswer};
+use ingather_contract::refers::{Asked, HandedDown, Refers, VisitAnswer};
 use ingather_contract::repository::{
     ContainerReport, Listing, Named, Observed, Presence, ReadContent, Repository, RepositoryCapabilities,
     RepositoryKind, SourceStatus,
@@ -27,12 +31,13 @@ use ingather_model::key::Stamp;
 use parking_lot::Mutex;
 use url::Url;
 
+use self::left_out::LeftOut;
 use self::login::Login;
 use self::paces::Paces;
 use self::seeds::Seeds;
 use self::settings::Checked;
 pub(crate) use self::settings::SiteSettings;
-use crate::http::Client;
+use crate::http::{Answer, Client, Response};
 use crate::robots::RobotsCache;
 use crate::scope::Alike;
 use crate::urls;
@@ -56,7 +61,7 @@ const CONTAINER: &str = "web:";
 /// Opens a site, or a feed.
 pub(crate) fn open(source: &serde_json::Value, is_feed: bool) -> Result<Arc<dyn Repository>, Fault> {
     let mut checked = settings::read(source, is_feed)?;
-    let paces = Paces::new(checked.delay_ms, checked.at_once);
+    let paces = Arc::new(Paces::new(checked.delay_ms, checked.at_once));
     let login = checked.login.take().map(Login::new);
     Ok(Arc::new(Site {
         checked,
@@ -64,6 +69,7 @@ pub(crate) fn open(source: &serde_json::Value, is_feed: bool) -> Result<Arc<dyn 
         client: OnceLock::new(),
         robots: RobotsCache::default(),
         alike: Alike::default(),
+        left_out: LeftOut::default(),
         paces,
         notes: Mutex::default(),
     }))
@@ -77,15 +83,48 @@ struct Site {
     client: OnceLock<Result<Client, Reason>>,
     robots: RobotsCache,
     alike: Alike,
-    paces: Paces,
+    /// What bounds left out.
+    left_out: LeftOut,
+    paces: Arc<Paces>,
     /// What a person should know, each once.
     notes: Mutex<Vec<String>>,
 }
 
 impl Site {
     fn client(&self) -> Result<&Client, Fault> {
-        let made = self.client.get_or_init(|| Client::new(self.checked.client.clone()));
-        made.as_ref().map_err(|reason| Fault::Refused(reason.clone()))
+        let made = self.client.get_or_init(|| {
+            let client = Client::new(self.checked.client.clone())?;
+            Ok(client.by_turns(self.paces.clone()))
+        });
+        // A file of certificates that cannot be read now says nothing of any page.
+        made.as_ref().map_err(|reason| Fault::Broken(reason.clone()))
+    }
+
+    /// A job whose first page leads out of it would find nothing.
+    fn check_redirect(&self, start: &Url, response: Response) -> Result<String, Fault> {
+        let Answer::Moved(_, to) = response.answer()? else { return Ok(format!("{start} is there")) };
+        let judged = self.checked.urls.normalise(to.as_str());
+        match judged.and_then(|to| self.judged(to.as_str(), &HandedDown::new())) {
+            Ok(to) => Ok(format!("{start} is redirected to {to}")),
+            Err(why) => Err(Fault::refused(
+                "redirect_outside",
+                format!(
+                    "{start} is redirected to {to}, which is none of the job: {}; name that address as the root, or take it in by `start`",
+                    why.message
+                ),
+            )),
+        }
+    }
+
+    /// Whether what is answered is a feed.
+    fn check_feed(&self, url: &Url, response: Response) -> Result<(), Fault> {
+        if let Answer::Page(head, body) = response.answer()? {
+            let mut start = Vec::new();
+            let read = body.take(ingather_model::limits::SITEMAP_HEAD_BYTES as u64).read_to_end(&mut start);
+            read.map_err(|error| crate::http::fault_of(&error))?;
+            self.is_what_it_is_to_be(url, &head, &start)?;
+        }
+        Ok(())
     }
 
     fn note(&self, sentence: String) {
@@ -107,32 +146,62 @@ impl Site {
         }
     }
 
-    /// An address that names a document of the job, as far as its name tells.
-    fn judged(&self, key: &str) -> Result<Url, Reason> {
+    /// Whether the job begins at an address.
+    fn is_start(&self, url: &Url) -> bool {
+        self.checked.scope.start().contains(url)
+    }
+
+    /// An address that names a document of the job, as far as its name and what leads to it tell.
+    fn judged(&self, key: &str, handed_down: &HandedDown) -> Result<Url, Reason> {
         let url = Url::parse(key).map_err(|error| Reason::new("not_an_address", error.to_string()))?;
-        let is_start = self.checked.scope.start().contains(&url);
-        if !is_start && !self.is_sitemap_of_start(&url) {
-            let judged = self.checked.scope.judge(&url);
-            // Sitemaps of a host lie wherever it likes.
-            let is_sitemap = self.checked.sitemaps && visit::is_sitemap_name(&url);
-            if !(is_sitemap && self.checked.scope.judge_host(&url).is_ok()) {
-                judged?;
-            }
+        if self.is_read_as_sitemap(&url, handed_down) {
+            self.checked.scope.judge_sitemap(&url)?;
+        } else if !self.is_start(&url) {
+            self.judged_page(&url)?;
         }
         Ok(url)
+    }
+
+    /// Whether a page belongs to the job, as far as its name tells.
+    fn judged_page(&self, url: &Url) -> Result<(), Reason> {
+        self.checked.scope.judge(url)?;
+        self.login.as_ref().map_or(Ok(()), |login| login.judge(url))
     }
 }
 
 impl Repository for Site {
     fn check(&self, call: &CallContext) -> Result<String, Fault> {
         let start = &self.checked.scope.start()[0];
+        if self.checked.obey {
+            let (rules, _) = self.rules_of(call, start)?;
+            if let Some(reason) = self.disallowed(&rules, start) {
+                let why = format!("{start}: {}; begin where robots may read", reason.message);
+                return Err(Fault::refused("robots", why));
+            }
+        }
         let response = self.client()?.ask(call, start, crate::http::Condition::default())?;
         let status = response.head.status;
+        // What whoever is not logged in is answered says nothing of what the job will find.
+        let is_known = self.login.is_none();
         match status {
             404 | 410 => Err(Fault::Gone),
-            401 | 403 => {
-                Err(Fault::unreadable(format!("{start} answers {status}: this reader may not have it")))
+            401 | 403 if is_known => {
+                let next = match self.checked.client.credentials.is_empty() {
+                    true => {
+                        "where it wants a name and a password, give them in the setting `credentials` or `login`"
+                    }
+                    false => {
+                        "it does not take what `credentials` gives; look whether they are for its scheme, host and port"
+                    }
+                };
+                Err(Fault::unreadable(format!(
+                    "{start} answers {status}: this reader may not have it; {next}"
+                )))
             }
+            200 | 203 if self.checked.feed.is_some() => {
+                self.check_feed(start, response).map(|()| format!("{start} is a feed"))
+            }
+            301 | 308 if is_known => self.check_redirect(start, response),
             _ => Ok(format!("{start} answers {status}")),
         }
     }
@@ -142,8 +211,9 @@ impl Repository for Site {
     }
 
     fn look(&self, _call: &CallContext, key: &str) -> Result<Observed, Fault> {
-        self.judged(key).map_err(Fault::Refused)?;
-        Err(Fault::passing("not_looked_at", "a page is only looked at when a run visits it"))
+        self.judged(key, &HandedDown::new()).map_err(Fault::Refused)?;
+        let why = "a page is only read when a run visits it; run the job, or one with `--to null`";
+        Err(Fault::passing("not_looked_at", why))
     }
 
     fn fetch(&self, call: &CallContext, key: &str, read: &mut ReadContent<'_>) -> Result<Observed, Fault> {
@@ -189,24 +259,38 @@ impl Repository for Site {
     }
 
     fn explain(&self, call: &CallContext, key: &str) -> SourceStatus {
-        let url = match self.judged(key) {
+        let judged = self.judged(key, &HandedDown::new());
+        let url = judged.clone().or_else(|_| self.checked.urls.normalise(key));
+        let url = match url {
             Ok(url) => url,
             Err(reason) => return SourceStatus::Left(reason),
         };
-        match self.rules_of(call, &url) {
-            Ok((rules, _)) => match self.disallowed(&rules, &url) {
-                Some(reason) => SourceStatus::Left(reason),
-                None => SourceStatus::Unknown(Reason::new(
-                    "not_looked_at",
-                    "a page is only looked at when a run visits it; its rules take it",
-                )),
-            },
-            Err(fault) => SourceStatus::of_fault(fault, key),
+        if let Err(reason) = &judged
+            && !(self.checked.obey && self.checked.scope.judge_sitemap(&url).is_ok())
+        {
+            return SourceStatus::Left(reason.clone());
+        }
+        let unknown = |why: &str| SourceStatus::Unknown(Reason::new("not_looked_at", why));
+        let (rules, _) = match self.rules_of(call, &url) {
+            Ok(rules) => rules,
+            Err(fault) => return SourceStatus::of_fault(fault, key),
+        };
+        match (self.disallowed(&rules, &url), judged) {
+            (Some(reason), _) => SourceStatus::Left(reason),
+            (None, Ok(_)) => unknown(
+                "a page is only looked at when a run visits it; no rule leaves it out, and it is found where a page that was found leads to it",
+            ),
+            (None, Err(_)) if self.is_named_as_sitemap(&rules, &url) => {
+                unknown("robots.txt names it as a sitemap: runs read it, and it is never found itself")
+            }
+            (None, Err(reason)) => SourceStatus::Left(reason),
         }
     }
 
     fn notes(&self) -> Vec<String> {
-        self.notes.lock().clone()
+        let mut notes = self.notes.lock().clone();
+        notes.extend(self.left_out.notes());
+        notes
     }
 
     fn refers(&self) -> Option<&dyn Refers> {

@@ -3,15 +3,17 @@
 use std::collections::HashSet;
 
 use encoding_rs::{Encoding, UTF_8};
-use ingather_contract::refers::Leads;
-use ingather_model::document::{Links, Record};
-use ingather_model::fault::Reason;
+use ingather_contract::refers::{HandedDown, Leads, Reference};
+use ingather_model::document::{Link, Links, Record};
+use ingather_model::fault::{Fault, Reason};
+use ingather_model::limits;
+use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use super::Site;
-use super::visit::reference;
+use super::visit::{REDIRECT, Visit, reference};
+use super::{Site, kinds};
 use crate::directives::{Directives, link_is_followed};
 use crate::http::Head;
 
@@ -53,27 +55,76 @@ fn charset(media: &str) -> Option<String> {
     Some(encoding.name().to_ascii_lowercase())
 }
 
+/// What feeds say of the page of an entry, under the names that they hand it down by.
+const TITLE: &str = "title";
+const AUTHOR: &str = "author";
+const PUBLISHED: &str = "published";
+const UPDATED: &str = "updated";
+/// Those that become fields as they are.
+const FIELDS: &[&str] = &["categories", "summary"];
+
+/// Puts into the record of a page what feeds say of it: where the page itself says something, that takes its place when it is read.
+pub(super) fn take_over(record: &mut Record, handed_down: &HandedDown) {
+    let first = |name: &str| handed_down.get(name).and_then(|values| values.first());
+    let time = |name: &str| first(name).and_then(|value| value.parse::<Timestamp>().ok());
+    if let Some(title) = first(TITLE) {
+        record.title.clone_from(title);
+    }
+    if let Some(authors) = handed_down.get(AUTHOR) {
+        record.author = Some(authors.iter().cloned().collect::<Vec<_>>().join(", "));
+    }
+    let published = time(PUBLISHED).map(Timestamp::as_millisecond);
+    record.created = record.created.or(published);
+    record.modified = record.modified.or(time(UPDATED).map(Timestamp::as_millisecond)).or(published);
+    for name in FIELDS {
+        let values = handed_down.get(*name).map(|values| values.iter().cloned().collect());
+        record.fields.extend(values.map(|values| ((*name).to_owned(), values)));
+    }
+}
+
+/// What a feed hands down to the page of an entry: no more than may be, and the shorter parts first.
+fn of_entry(link: &Link) -> HandedDown {
+    let mut handed = HandedDown::new();
+    for name in [TITLE, AUTHOR, PUBLISHED, UPDATED].iter().chain(FIELDS) {
+        let Some(values) = link.fields.get(*name) else { continue };
+        handed.insert((*name).to_owned(), values.iter().cloned().collect());
+        let bytes = serde_json::to_string(&handed).map_or(usize::MAX, |text| text.len());
+        if bytes > limits::HANDED_DOWN_BYTES_MAX {
+            handed.remove(*name);
+        }
+    }
+    handed
+}
+
 impl Site {
     /// What a page that was read leads to, and why it is no entry, where it is none.
-    pub(super) fn leads(&self, url: &Url, head: &Head, links: &Links) -> (Leads, Option<Reason>) {
+    pub(super) fn leads(&self, visit: &Visit<'_>, head: &Head, links: &Links) -> (Leads, Option<Reason>) {
+        let url = visit.url;
         let mut leads = Leads { incomplete: links.incomplete, ..Leads::default() };
         let directives = self.directives(head, links);
         let base = links.base.as_deref().and_then(|base| url.join(base.trim()).ok());
         let base = base.as_ref().unwrap_or(url);
-        let mut canonical =
-            links.canonical.as_deref().and_then(|link| self.checked.urls.resolve(base, link).ok());
-        canonical = canonical.filter(|canonical| canonical != url && self.checked.obey);
+        let is_start = self.is_start(url);
         if directives.follow {
-            self.follow(base, links, &mut leads);
+            self.follow((url, base), links, &mut leads);
         }
         // A page that names another one as the real one is found there; one outside of the job does not make it disappear.
+        let canonical = links.canonical.as_deref().filter(|_| directives.follow && self.checked.obey);
+        let canonical = canonical.and_then(|link| self.checked.urls.resolve(base, link).ok());
+        let canonical = canonical.filter(|canonical| canonical != url);
         if let Some(canonical) = canonical.filter(|canonical| self.admits(canonical, &mut leads)) {
-            leads.references.push(reference(&canonical));
+            leads.references.push(Reference { relation: REDIRECT, ..reference(&canonical) });
             return (leads, Some(Reason::new("canonical", format!("it says that it is {canonical}"))));
         }
-        let no_index = Reason::new("noindex", "it says that robots may not let it be found");
-        let is_hidden = !directives.index;
-        (leads, is_hidden.then_some(no_index))
+        if !directives.may_be_found(visit.now) {
+            return (leads, Some(Reason::new("noindex", "it says that robots may not let it be found")));
+        }
+        let why = match self.checked.feed {
+            Some(true) if is_start => Some(Reason::new("feed", "it is a feed, of which the pages are found")),
+            None if is_start => self.checked.scope.is_only_followed(url),
+            _ => None,
+        };
+        (leads, why)
     }
 
     pub(super) fn directives(&self, head: &Head, links: &Links) -> Directives {
@@ -88,11 +139,12 @@ impl Site {
             .fold(of_headers, |all, (name, content)| all.and(Directives::of_meta(name, content, agent)))
     }
 
-    fn follow(&self, base: &Url, links: &Links, leads: &mut Leads) {
+    fn follow(&self, (url, base): (&Url, &Url), links: &Links, leads: &mut Leads) {
+        let is_feed = self.checked.feed.is_some() && self.is_start(url);
         let mut seen = HashSet::new();
         let follows = |rel: &str| match self.checked.feed {
             // Of a feed, only its entries, and only where that is wanted.
-            Some(is_followed) => is_followed && rel == "entry",
+            Some(is_followed) => is_followed && is_feed && rel == "entry",
             None => !rel.split_ascii_whitespace().any(|word| NOT_FOLLOWED.contains(&word)),
         };
         for link in &links.list {
@@ -101,8 +153,23 @@ impl Site {
             }
             let Ok(to) = self.checked.urls.resolve(base, &link.address) else { continue };
             if seen.insert(to.clone()) && self.admits(&to, leads) {
-                leads.references.push(reference(&to));
+                let hands_down = if is_feed { of_entry(link) } else { HandedDown::new() };
+                leads.references.push(Reference { hands_down, ..reference(&to) });
             }
         }
+    }
+
+    /// What stands where a feed is to be has to be one: a page for maintenance has no entries, and those of the feed are not gone.
+    pub(super) fn is_what_it_is_to_be(&self, url: &Url, head: &Head, start: &[u8]) -> Result<(), Fault> {
+        let is_feed = self.checked.feed.is_some() && self.is_start(url);
+        if !is_feed || kinds::is_feed(start) {
+            return Ok(());
+        }
+        let media = head.header("content-type").and_then(|value| value.split(';').next());
+        let media = media.map(str::trim).filter(|media| !media.is_empty()).unwrap_or("of no type");
+        let why = format!(
+            "{url} is no feed ({media}), so that it has no entries; where a site is meant, name its address without `feed+`"
+        );
+        Err(Fault::broken("no_feed", why))
     }
 }

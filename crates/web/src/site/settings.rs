@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use garde::Validate;
 use ingather_contract::settings;
 use ingather_kit::literal;
-use ingather_model::access::Acl;
+use ingather_model::access::{Acl, UNIX_EVERYONE, UNIX_FORMS, is_misspelled};
 use ingather_model::fault::{Fault, Reason};
+use ingather_model::key::Stamp;
 use ingather_model::limits;
 use ipnet::IpNet;
 use schemars::JsonSchema;
@@ -42,7 +43,8 @@ pub(crate) struct SiteSettings {
     /// Which hosts are taken.
     #[garde(skip)]
     reach: Reach,
-    /// Takes only what matches, by whole addresses: `*` stands for any text without a slash, `**` for any text.
+    /// Takes only what matches, by whole addresses: `*` stands for any text without a slash, `**` for any text, as in `**/*.pdf`. A page where it
+    /// begins that does not match is followed, and is not found itself.
     #[garde(skip)]
     include: Vec<String>,
     /// Leaves out what matches.
@@ -72,7 +74,7 @@ pub(crate) struct SiteSettings {
     /// Requests to one host at the same time.
     #[garde(range(min = 1, max = limits::FETCHERS))]
     at_once: usize,
-    /// Larger pages are left out: bytes, or a text such as `20MB`.
+    /// Larger pages are left out: bytes, or a text such as `20MB`. Sitemaps and robots.txt are read all the same.
     #[serde(deserialize_with = "literal::read_size_if_any")]
     #[schemars(schema_with = "literal::size_schema")]
     #[garde(skip)]
@@ -80,7 +82,7 @@ pub(crate) struct SiteSettings {
     /// Of a feed: whether its entries are what is found, or the pages that they lead to.
     #[garde(skip)]
     entries: Entries,
-    /// Who may see what is found: `everybody`, or access tokens such as `unix:g:1000`. Everybody when left out; where pages are read
+    /// Who may see what is found: `everybody`, or access tokens: `unix:u:NUMBER`, `unix:g:NUMBER`, `unix:everyone`. Everybody when left out; where pages are read
     /// with credentials, or from networks that are not public, it has to be said.
     #[garde(length(min = 1, max = limits::WEB_PATTERNS_MAX))]
     access: Option<Vec<String>>,
@@ -200,6 +202,10 @@ pub(super) struct Checked {
     pub(super) at_once: u32,
     pub(super) obey: bool,
     pub(super) sitemaps: bool,
+    /// Bytes of a page.
+    pub(super) size_max: u64,
+    /// What decides where pages lead, as a digest: under other settings a page that is as before may lead elsewhere.
+    pub(super) basis: Stamp,
     /// It reads a feed, and where its entries lead only where that is asked for.
     pub(super) feed: Option<FollowsEntries>,
 }
@@ -234,6 +240,11 @@ pub(super) fn read(value: &serde_json::Value, is_feed: bool) -> Result<Checked, 
     let acl = given.acl()?;
     let mut start = vec![root.to_owned()];
     start.extend(given.start.iter().cloned());
+    if !is_feed && given.entries != Entries::default() {
+        return Err(wrong(format!(
+            "`entries` is for feeds, whose roots begin with `{FEED}`; this one is a site"
+        )));
+    }
     let is_followed = is_feed && given.entries == Entries::Followed;
     let scope = ScopeSettings {
         path_prefixes: match (&given.paths, is_feed) {
@@ -247,11 +258,15 @@ pub(super) fn read(value: &serde_json::Value, is_feed: bool) -> Result<Checked, 
         exclude: patterns(&given.exclude, &given.exclude_regex),
         traps: given.traps.clone(),
     };
+    let login = given.login.as_ref().map(LoginSettings::checked).transpose()?;
+    let session_origins = login.iter().flat_map(Rules::session_origins).map(String::from).collect();
     Ok(Checked {
         scope: Scope::new(scope, &urls).map_err(refused)?,
-        client: given.client()?,
+        client: ClientSettings { session_origins, ..given.client()? },
         acl,
-        login: given.login.as_ref().map(LoginSettings::checked).transpose()?,
+        size_max: given.size_max.unwrap_or(limits::WEB_BODY_BYTES),
+        basis: basis(value),
+        login,
         delay_ms: given.delay_ms,
         at_once: u32::try_from(given.at_once).unwrap_or(1),
         obey: given.obey,
@@ -259,6 +274,30 @@ pub(super) fn read(value: &serde_json::Value, is_feed: bool) -> Result<Checked, 
         feed: is_feed.then_some(is_followed),
         urls,
     })
+}
+
+/// Settings that say how pages are asked for and who may see them, and nothing of where they lead.
+const OF_NO_LINK: &[&str] = &[
+    "contact",
+    "delay_ms",
+    "at_once",
+    "access",
+    "private_networks",
+    "credentials",
+    "login",
+    "proxy",
+    "roots_file",
+    "certificate_file",
+    "key_file",
+];
+
+/// A digest of all other settings.
+fn basis(value: &serde_json::Value) -> Stamp {
+    let mut of_links = value.clone();
+    if let Some(settings) = of_links.as_object_mut() {
+        settings.retain(|name, _| !OF_NO_LINK.contains(&name.as_str()));
+    }
+    Stamp::of(of_links.to_string().as_bytes())
 }
 
 /// The folders of addresses, each once.
@@ -289,8 +328,29 @@ impl SiteSettings {
         }
     }
 
+    /// A token that nobody can have would hide all from everybody, without a word.
+    fn check_tokens(&self) -> Result<(), Fault> {
+        for (at, token) in self.access.iter().flatten().enumerate() {
+            let it = format!("`access`: number {}", at + 1);
+            let near = |word: &str| token.trim().eq_ignore_ascii_case(word);
+            if token != EVERYBODY && (near(EVERYBODY) || near("everyone") || near("all") || near("public")) {
+                return Err(wrong(format!(
+                    "{it} is no token; everybody is `{EVERYBODY}`, and whoever has an account on this machine `{UNIX_EVERYONE}`"
+                )));
+            }
+            // Tokens of all authorities have their name before a colon.
+            if token != EVERYBODY && (!token.contains(':') || is_misspelled(token)) {
+                return Err(wrong(format!(
+                    "{it} is no token that anybody has; there are `{EVERYBODY}`, {UNIX_FORMS}, and those of other authorities, which `ingather tokens USER` shows"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Who may see what is found. What not everybody can read is shown to nobody who was not named (service P15).
     fn acl(&self) -> Result<Acl, Fault> {
+        self.check_tokens()?;
         let is_closed = !self.credentials.is_empty()
             || !self.private_networks.is_empty()
             || self.certificate_file.is_some()
@@ -315,12 +375,34 @@ impl SiteSettings {
         }
     }
 
+    /// A contact that nobody can write to is none.
+    fn check_contact(&self) -> Result<(), Fault> {
+        let can_be_written_to = |contact: &String| {
+            let contact = contact.trim();
+            let is_mail =
+                contact.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty());
+            let is_web = ["https://", "http://"]
+                .iter()
+                .any(|scheme| contact.len() > scheme.len() && contact.starts_with(scheme));
+            is_mail || is_web
+        };
+        let is_none = |contact: &String| contact.trim().is_empty();
+        match self.contact.as_ref().is_none_or(|contact| is_none(contact) || can_be_written_to(contact)) {
+            true => Ok(()),
+            false => Err(wrong("`contact` is no mail or web address, such as me@example.org")),
+        }
+    }
+
     fn client(&self) -> Result<ClientSettings, Fault> {
+        self.check_contact()?;
         let network = |(at, text): (usize, &String)| {
             let address = || text.parse().map(|address: std::net::IpAddr| IpNet::from(address));
             let found = text.parse::<IpNet>().or_else(|_| address());
             found.map_err(|_| {
-                wrong(format!("`private_networks`: number {} is no network such as 10.0.0.0/8", at + 1))
+                wrong(format!(
+                    "`private_networks`: number {} is no network such as `127.0.0.0/8`, nor an address; names of hosts are none",
+                    at + 1
+                ))
             })
         };
         let credentials = self.credentials.iter().map(Credential::checked);
@@ -342,7 +424,8 @@ impl SiteSettings {
                 certificate: self.certificate_file.clone(),
                 key: self.key_file.clone(),
             },
-            body_bytes_max: self.size_max.unwrap_or(defaults.body_bytes_max),
+            // What a job takes of pages is no bound for robots.txt and sitemaps, which have their own.
+            body_bytes_max: self.size_max.unwrap_or(0).max(defaults.body_bytes_max),
             ..defaults
         })
     }

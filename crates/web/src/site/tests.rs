@@ -15,6 +15,11 @@ use serde_json::{Value, json};
 
 use super::REFERRING;
 
+mod answers;
+mod feeds;
+mod polite;
+mod sitemaps;
+
 /// A clock that stands.
 struct Still;
 
@@ -49,9 +54,13 @@ fn site(server: &SiteServer, more: Value) -> Arc<dyn Repository> {
 
 /// Visits a page; `links` are what the stages find in it.
 fn visit_with(site: &dyn Repository, key: &str, links: &Links) -> Result<VisitAnswer, Fault> {
+    visit_asked(site, &Asked::of(key), links)
+}
+
+fn visit_asked(site: &dyn Repository, asked: &Asked<'_>, links: &Links) -> Result<VisitAnswer, Fault> {
     let refers = site.refers().unwrap();
     let once = || {
-        refers.visit(&call(), &Asked::of(key), &mut |_, _, content| {
+        refers.visit(&call(), asked, &mut |_, _, content| {
             std::io::copy(content, &mut std::io::sink())
                 .map_err(|_| Fault::passing("io", "the content cannot be read to its end"))?;
             Ok(links.clone())
@@ -251,38 +260,6 @@ fn redirects_are_followed_as_links_and_never_out_of_the_job() {
 }
 
 #[test]
-fn sitemaps_lead_to_what_they_name_within_the_job_and_are_no_entries() {
-    let server = SiteServer::start();
-    let named = |urls: &[String]| -> String {
-        urls.iter().map(|url| format!("<url><loc>{url}</loc></url>")).collect::<String>()
-    };
-    let urls = [server.url("/docs/a"), server.url("/other/b"), "http://elsewhere.example/docs/c".to_owned()];
-    server.put(
-        "/sitemap.xml",
-        Answer::of("text/xml", format!("<?xml version=\"1.0\"?><urlset>{}</urlset>", named(&urls))),
-    );
-    let index =
-        format!("<sitemapindex><sitemap><loc>{}</loc></sitemap></sitemapindex>", server.url("/sitemap.xml"));
-    server.put("/docs/map", Answer::of("text/xml", index));
-    server.put("/docs/broken", Answer::of("text/xml", format!("<urlset>{}<url", named(&urls))));
-    let site = site(&server, json!({"sitemaps": true}));
-    let visited = |path: &str| visit(site.as_ref(), &server.url(path));
-    let map = visited("/sitemap.xml");
-    assert_eq!(
-        (why(&map), led(&server, &map)),
-        ("sitemap".to_owned(), BTreeSet::from(["/docs/a".to_owned()]))
-    );
-    let index = visited("/docs/map");
-    assert_eq!(led(&server, &index), BTreeSet::from(["/sitemap.xml".to_owned()]));
-    match visited("/docs/broken") {
-        Ok(VisitAnswer::NoEntry(_, leads)) => assert!(leads.incomplete && leads.references.len() == 1),
-        answer => panic!("{answer:?}"),
-    }
-    server.take_away("/sitemap.xml");
-    assert_eq!(why(&visited("/sitemap.xml")), "no_sitemap");
-}
-
-#[test]
 fn a_page_that_breaks_off_is_no_page_and_a_host_that_is_asked_too_often_is_asked_less() {
     let server = SiteServer::start();
     server.put("/docs/", Answer { cut_off_after: Some(4_000), ..Answer::page(&"x".repeat(9_000)) });
@@ -322,6 +299,18 @@ fn what_not_everybody_can_read_is_for_those_who_are_named_and_without_names_the_
         assert_eq!(refused(named), "", "{more}");
     }
     assert!(refused(json!({"access": ["everybody", "unix:g:1"]})).contains("leave one out"));
+    for (near, meant) in [
+        ("Everybody", "everybody is `everybody`"),
+        ("everyone", "`unix:everyone`"),
+        ("public", "everybody is `everybody`"),
+        ("ann", "`unix:u:NUMBER`"),
+        ("unix:u:ann", "`unix:u:NUMBER`"),
+        ("Unix:g:7", "`unix:g:NUMBER`"),
+    ] {
+        let said = refused(json!({"access": [near]}));
+        assert!(said.contains(meant) && said.contains("number 1"), "{near}: {said}");
+    }
+    assert_eq!(refused(json!({"access": ["ad:S-1-5-21", "unix:everyone"]})), "");
     assert!(
         !refused(json!({"credentials": [{"origin": "x", "user": "ann", "token": "secret"}]}))
             .contains("secret\"")
@@ -397,4 +386,11 @@ fn a_root_has_one_spelling_and_settings_are_refused_with_what_to_do() {
     );
     assert!(with(json!({"exclude": ["["]})).contains("exclude"));
     assert!(with(json!({"crawl": 1})).contains("no setting"));
+    assert!(with(json!({"exclude": ["*.pdf"]})).contains("**/*.pdf"));
+    assert!(with(json!({"entries": "followed"})).contains("`feed+`"));
+    for (contact, is_taken) in
+        [("me", false), ("@", false), ("me@example.org", true), ("https://example.org/bot", true)]
+    {
+        assert_eq!(with(json!({"contact": contact})).is_empty(), is_taken, "{contact}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use ingather_contract::call::CallContext;
-use ingather_contract::refers::{Asked, Leads, ReadPage, Reference, Refers, VisitAnswer};
+use ingather_contract::refers::{Asked, HandedDown, Leads, ReadPage, Reference, Refers, VisitAnswer};
 use ingather_contract::repository::Observed;
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::job::dates::Dates;
@@ -11,22 +11,43 @@ use ingather_model::key::Stamp;
 use ingather_model::limits;
 use url::Url;
 
-use super::Site;
 use super::login::{LOGIN, PageAnswer};
+use super::paces::LEFT_ALONE;
+use super::{Site, kinds};
 use crate::http::{self, Answer, Condition, Head};
 use crate::memo::Memo;
-use crate::robots::HostRules;
-use crate::sitemap::{self, Ended, Found};
 use crate::urls;
 
+/// How pages are related to those that they lead to, by their places.
+const RELATIONS: &[&str] = &["link", "redirect"];
+/// Another address of the same: of what is redirected, or names another one as the real one.
+pub(super) const REDIRECT: usize = 1;
+
+/// What one visit goes by.
+pub(super) struct Visit<'v> {
+    pub(super) url: &'v Url,
+    pub(super) handed_down: &'v HandedDown,
+    pub(super) now: i64,
+    /// Where it begins: what the rules of its host lead to besides.
+    sitemaps: Vec<Reference>,
+    /// What its links are judged by.
+    basis: Stamp,
+    /// What the last visit left.
+    memo: Memo,
+}
+
 impl Refers for Site {
+    fn relations(&self) -> &'static [&'static str] {
+        RELATIONS
+    }
+
     fn visit(
         &self,
         call: &CallContext,
         asked: &Asked<'_>,
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
-        let url = self.judged(asked.key).map_err(Fault::Refused)?;
+        let url = self.judged(asked.key, asked.handed_down).map_err(Fault::Refused)?;
         if self.is_login_page(&url) {
             let reason = Reason::new("login_page", "it is the page where the job logs in");
             return Ok(VisitAnswer::NoEntry(reason, Leads::default()));
@@ -35,40 +56,60 @@ impl Refers for Site {
         let mut sitemaps = Vec::new();
         if self.checked.obey {
             let (rules, was_asked) = self.rules_of(call, &url)?;
-            if let HostRules::Unknown(why) = rules.as_ref() {
-                return Err(Fault::passing("robots", format!("nothing is read of its host: {why}")));
-            }
             if let Some(reason) = self.disallowed(&rules, &url) {
                 return Err(Fault::Refused(reason));
             }
             if was_asked && self.paces.of(&host).every_ms > 0 {
                 return Ok(VisitAnswer::Again { after: Vec::new() });
             }
-            if let HostRules::File { sitemaps: named, .. } = rules.as_ref()
-                && self.checked.sitemaps
-                && self.checked.scope.start().contains(&url)
-            {
-                sitemaps.clone_from(named);
-            }
+            sitemaps = self.sitemaps_of(&rules, &url);
         }
-        let memo = asked.memo.and_then(Memo::decode).unwrap_or_default();
-        let condition =
-            Condition { etag: memo.etag.as_deref(), last_modified: memo.last_modified.as_deref() };
-        match self.ask_for_page(call, asked, &url, condition) {
+        let basis =
+            Stamp::of(format!("{:?} {:?}", self.checked.basis, Site::digest_of(&sitemaps)).as_bytes());
+        // Under other rules what it led to is not what it leads to.
+        let memo = asked.memo.and_then(Memo::decode).filter(|memo| memo.basis == basis.0).unwrap_or_default();
+        let visit =
+            Visit { url: &url, handed_down: asked.handed_down, now: call.now(), sitemaps, basis, memo };
+        let condition = Condition {
+            etag: visit.memo.etag.as_deref(),
+            last_modified: visit.memo.last_modified.as_deref(),
+        };
+        self.alike.visited(&url);
+        let answered = match self.ask_for_page(call, asked, &url, condition) {
             Err(fault) => Err(self.slowed(&host, fault)),
             Ok(PageAnswer::After(login)) => Ok(VisitAnswer::Again { after: vec![login] }),
             Ok(PageAnswer::Page(answer)) => {
                 self.paces.answered(&host);
-                let mut answer = self.answered(&url, (answer, call.now()), read)?;
-                if let VisitAnswer::Read(_, leads) | VisitAnswer::NoEntry(_, leads) = &mut answer {
-                    let named =
-                        sitemaps.iter().filter_map(|address| self.checked.urls.normalise(address).ok());
-                    let own = named.filter(|url| self.judged(url.as_str()).is_ok());
-                    leads.references.extend(own.map(|url| reference(&url)));
-                }
-                Ok(answer)
+                self.answered(&visit, answer, read)
             }
+        };
+        visit.ended(answered)
+    }
+}
+
+impl Visit<'_> {
+    /// Whether a page that came in whole has the same bytes as at the last visit, so that a new time of it tells nothing: sites that are built
+    /// anew give one to all of their pages. A long page is not looked at for that.
+    fn is_as_before(&self, start: &mut Vec<u8>, body: &mut impl Read) -> Result<bool, Fault> {
+        let Some(digest) = self.memo.digest else { return Ok(false) };
+        let longest = limits::WEB_COMPARED_BYTES_MAX;
+        let left = (longest + 1).saturating_sub(start.len());
+        body.take(left as u64).read_to_end(start).map_err(|error| http::fault_of(&error))?;
+        Ok(start.len() <= longest && *blake3::hash(start).as_bytes() == digest)
+    }
+
+    /// What is too much is no entry, and leads to what it led to before; a page where the job begins leads to the sitemaps of its host as well.
+    fn ended(self, answered: Result<VisitAnswer, Fault>) -> Result<VisitAnswer, Fault> {
+        let mut answer = match answered {
+            Err(fault) if http::is_too_much(&fault) => {
+                VisitAnswer::NoEntry(fault.reason(), Leads { incomplete: true, ..Leads::default() })
+            }
+            other => other?,
+        };
+        if let VisitAnswer::Read(_, leads) | VisitAnswer::NoEntry(_, leads) = &mut answer {
+            leads.references.extend(self.sitemaps);
         }
+        Ok(answer)
     }
 }
 
@@ -83,37 +124,39 @@ pub(super) fn reference(url: &Url) -> Reference {
 
 impl Site {
     /// A host that says that it is asked too often is asked less.
-    fn slowed(&self, host: &str, fault: Fault) -> Fault {
+    pub(super) fn slowed(&self, host: &str, fault: Fault) -> Fault {
         if let Fault::Passing { reason, retry_in_ms, .. } = &fault
-            && reason.code != LOGIN
+            && ![LOGIN, LEFT_ALONE].contains(&reason.code.as_str())
             && (reason.code == "too_many_requests" || retry_in_ms.is_some())
         {
             self.paces.slower(host, *retry_in_ms);
+            let named_ms = retry_in_ms.unwrap_or(0);
+            if named_ms > limits::WEB_SLOW_MS_MAX {
+                let minutes = named_ms / 60_000;
+                self.note(format!(
+                    "`{host}` wants to be left alone for {minutes} minutes: nothing is asked of it until then"
+                ));
+            }
         }
         fault
     }
 
     /// Whether an address is that of the page with the form by which the job logs in; where the job begins there, it is a page as well.
     fn is_login_page(&self, url: &Url) -> bool {
-        self.login.as_ref().is_some_and(|login| login.is_page(url))
-            && !self.checked.scope.start().contains(url)
+        self.login.as_ref().is_some_and(|login| login.is_page(url)) && !self.is_start(url)
     }
 
     fn answered(
         &self,
-        url: &Url,
-        (answer, now): (Answer, i64),
+        visit: &Visit<'_>,
+        answer: Answer,
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
         match answer {
             Answer::Unchanged(_) => {
                 Ok(VisitAnswer::Unchanged { acl: self.checked.acl.clone(), dates: Dates::default() })
             }
-            Answer::Moved(_, to) => self.moved(url, &to),
-            Answer::Absent(_) if self.is_sitemap_of_start(url) => {
-                let reason = Reason::new("no_sitemap", "its host has no sitemap there");
-                Ok(VisitAnswer::NoEntry(reason, Leads::default()))
-            }
+            Answer::Moved(head, to) => self.moved(visit, head.status, &to),
             Answer::Absent(head) if head.status == 410 => Err(Fault::Gone),
             Answer::Absent(_) => Err(Fault::missing()),
             Answer::Page(head, mut body) => {
@@ -121,102 +164,88 @@ impl Site {
                 let longest = limits::SITEMAP_HEAD_BYTES as u64;
                 let taken = (&mut body).take(longest).read_to_end(&mut start);
                 taken.map_err(|error| http::fault_of(&error))?;
+                if self.is_read_as_sitemap(visit.url, visit.handed_down) {
+                    return Ok(self.in_role_of_sitemap(visit.url, &start, &mut start.as_slice().chain(body)));
+                }
+                if self.checked.sitemaps && kinds::is_sitemap(&start) {
+                    return Ok(self.sitemap(visit.url, &mut start.as_slice().chain(body)));
+                }
+                self.is_what_it_is_to_be(visit.url, &head, &start)?;
+                if self.checked.feed.is_none() && self.is_start(visit.url) && kinds::is_feed(&start) {
+                    let url = visit.url;
+                    self.note(format!(
+                        "{url} is a feed; `ingather sync feed+{url}` finds its entries one by one"
+                    ));
+                }
+                let modified = visit.is_as_before(&mut start, &mut body)?.then_some(visit.memo.modified);
                 let mut whole = Whole {
                     content: start.as_slice().chain(body),
                     hash: blake3::Hasher::new(),
+                    left: self.checked.size_max,
+                    bytes_max: self.checked.size_max,
                     failed: None,
                 };
-                if self.is_sitemap(url, &start) {
-                    return Ok(self.sitemap(url, &mut whole));
-                }
-                self.page(url, (&head, now), &mut whole, read)
+                self.page(visit, (&head, modified), &mut whole, read)
             }
         }
     }
 
-    /// An address that leads to another one is no entry.
-    fn moved(&self, url: &Url, to: &Url) -> Result<VisitAnswer, Fault> {
-        let to = self.checked.urls.normalise(to.as_str()).map_err(Fault::Refused)?;
-        if to == *url {
+    /// An address that leads to another one is no entry: for now, where the status says so.
+    fn moved(&self, visit: &Visit<'_>, status: u16, to: &Url) -> Result<VisitAnswer, Fault> {
+        let mut leads = Leads { for_now: matches!(status, 302 | 303 | 307), ..Leads::default() };
+        let outside = |to: &Url, why: &str| {
+            let message = format!("it is redirected to {to}, which is none of the job: {why}");
+            Reason::new("redirect_outside", message)
+        };
+        let to = match self.checked.urls.normalise(to.as_str()) {
+            Ok(to) => to,
+            Err(why) => return Ok(VisitAnswer::NoEntry(outside(to, &why.message), leads)),
+        };
+        if to == *visit.url {
             let why = "it is redirected to itself; perhaps its host wants a cookie, or a parameter that is dropped from addresses";
             return Err(Fault::broken("redirect_loop", why));
         }
-        match self.judged(to.as_str()) {
+        let reason = Reason::new("redirect", format!("it is redirected to {to}"));
+        if self.is_read_as_sitemap(visit.url, visit.handed_down) {
+            leads.references = self.moved_sitemap(&to);
+            return Ok(VisitAnswer::NoEntry(reason, leads));
+        }
+        match self.judged(to.as_str(), &HandedDown::new()) {
             Ok(_) => {
-                let leads = Leads { references: vec![reference(&to)], ..Leads::default() };
-                Ok(VisitAnswer::NoEntry(Reason::new("redirect", format!("it is redirected to {to}")), leads))
+                leads.references = vec![Reference { relation: REDIRECT, ..reference(&to) }];
+                Ok(VisitAnswer::NoEntry(reason, leads))
             }
-            Err(why) => {
-                let message = format!("it is redirected to {to}, which is none of the job: {}", why.message);
-                Ok(VisitAnswer::NoEntry(Reason::new("redirect_outside", message), Leads::default()))
-            }
+            Err(why) => Ok(VisitAnswer::NoEntry(outside(&to, &why.message), leads)),
         }
     }
 
-    /// Whether what begins so is a sitemap: by its first element, or by its name where it is packed or a text.
-    fn is_sitemap(&self, url: &Url, start: &[u8]) -> bool {
-        if !self.checked.sitemaps {
-            return false;
-        }
-        let text = String::from_utf8_lossy(start);
-        let is_xml = ["<urlset", "<sitemapindex"].iter().any(|element| text.contains(element))
-            || (text.contains(":urlset") || text.contains(":sitemapindex"));
-        let is_packed = start.starts_with(&[0x1f, 0x8b]);
-        is_xml
-            || (is_packed && is_sitemap_name(url))
-            || (url.path().ends_with("sitemap.txt") && start.starts_with(b"http"))
-    }
-
-    /// A sitemap is no entry, and leads to the pages and sitemaps that it names.
-    fn sitemap(&self, url: &Url, content: &mut dyn Read) -> VisitAnswer {
-        let mut leads = Leads::default();
-        let is_own = |url: &Url| self.checked.scope.judge_host(url).is_ok();
-        let summary = sitemap::read(content, url, &self.checked.urls, &is_own, &mut |found| {
-            let (entry, is_taken) = match found {
-                Found::Page(entry) => {
-                    let is_taken = self.admits(&entry.url, &mut leads);
-                    (entry, is_taken)
-                }
-                Found::Sitemap(entry) => {
-                    let is_taken = self.judged(entry.url.as_str()).is_ok();
-                    (entry, is_taken)
-                }
-            };
-            if is_taken {
-                leads.references.push(reference(&entry.url));
-            }
-        });
-        if let Some(Ended::Cut(why) | Ended::Broken(why) | Ended::Unread(why)) = summary.ended {
-            leads.incomplete = true;
-            self.note(format!("the sitemap {url} was not read to its end: {why}"));
-        }
-        VisitAnswer::NoEntry(Reason::new("sitemap", "it is a sitemap"), leads)
-    }
-
-    /// Whether a link leads to a document of the job; where a bound against traps was met, not all that it leads to is known.
+    /// Whether a link leads to a document of the job; where a bound against names without end was met, not all that it leads to is known.
     pub(super) fn admits(&self, url: &Url, leads: &mut Leads) -> bool {
-        if self.checked.scope.judge(url).is_err() {
-            return false;
-        }
-        match self.alike.admit(url, self.checked.scope.traps()) {
-            Ok(()) => true,
-            Err(reason) => {
-                leads.incomplete = true;
-                self.note(format!("{}; the others were not followed", reason.message));
-                false
-            }
-        }
+        let judged = self.judged_page(url);
+        let (reason, is_by_number) = match judged {
+            Ok(()) => match self.alike.admit(url, self.checked.scope.traps()) {
+                Ok(()) => return true,
+                Err(reason) => (reason, true),
+            },
+            Err(reason) => (reason, false),
+        };
+        leads.incomplete |= is_by_number;
+        self.left_out.note(url, &reason);
+        false
     }
 
     fn page(
         &self,
-        url: &Url,
-        (head, now): (&Head, i64),
+        visit: &Visit<'_>,
+        (head, modified): (&Head, Option<Option<i64>>),
         whole: &mut Whole<impl Read>,
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
         let acl = self.checked.acl.clone();
-        let mut record = super::page::record(url, head);
+        let mut record = super::page::record(visit.url, head);
+        record.modified = modified.unwrap_or(record.modified);
+        let modified = record.modified;
+        super::page::take_over(&mut record, visit.handed_down);
         let charset = record.charset.clone();
         let links = read(&mut record, &acl, whole);
         // What a stage says of content that broke off knows less of it than the connection.
@@ -225,11 +254,9 @@ impl Site {
         }
         let links = links?;
         let digest = whole.hash.finalize();
-        let (mut leads, no_entry) = self.leads(url, head, &links);
+        let (mut leads, no_entry) = self.leads(visit, head, &links);
         let directives = self.directives(head, &links);
-        let is_over = !directives.may_be_found(now);
-        let is_over = is_over.then(|| Reason::new("noindex", "it says that it is not to be found any more"));
-        if let Some(reason) = no_entry.or(is_over) {
+        if let Some(reason) = no_entry {
             return Ok(VisitAnswer::NoEntry(reason, leads));
         }
         let header = |name: &str| head.header(name).map(str::to_owned);
@@ -238,15 +265,22 @@ impl Site {
             last_modified: header("last-modified"),
             digest: Some(*digest.as_bytes()),
             status: head.status,
+            basis: visit.basis.0,
+            modified,
         };
         // One that says until when it may be found is read each time: an answer that it is as before would not say that.
-        let is_comparable = memo.etag.is_some() || memo.last_modified.is_some();
-        leads.memo = (is_comparable && directives.until.is_none()).then(|| memo.encode());
+        let has_validator = memo.etag.is_some() || memo.last_modified.is_some();
+        leads.memo = (has_validator && directives.until.is_none()).then(|| memo.encode());
         let dates = Dates { expires_not_after: directives.until, ..Dates::default() };
-        // The same bytes in another charset are another text.
-        let content = match charset {
-            Some(charset) => Stamp::of(&[digest.as_bytes(), charset.as_bytes()].concat()),
-            None => Stamp::of(digest.as_bytes()),
+        // The same bytes in another charset are another text, and so they are with another title.
+        let handed =
+            if visit.handed_down.is_empty() { String::new() } else { format!("{:?}", visit.handed_down) };
+        let content = match (charset, handed.as_str()) {
+            (None, "") => Stamp::of(digest.as_bytes()),
+            (charset, handed) => {
+                let charset = charset.unwrap_or_default();
+                Stamp::of(&[digest.as_bytes(), charset.as_bytes(), handed.as_bytes()].concat())
+            }
         };
         let observed = Observed {
             content,
@@ -260,22 +294,26 @@ impl Site {
     }
 }
 
-/// Whether an address is called like a sitemap.
-pub(super) fn is_sitemap_name(url: &Url) -> bool {
-    let name = url.path().rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-    name.contains("sitemap") && [".xml", ".xml.gz", ".txt", ".txt.gz"].iter().any(|end| name.ends_with(end))
-}
-
 /// The content of a page as it is read: its digest, and why it broke off.
 struct Whole<R> {
     content: R,
     hash: blake3::Hasher,
+    /// Bytes that it may still have, of so many.
+    left: u64,
+    bytes_max: u64,
     failed: Option<Fault>,
 }
 
 impl<R: Read> Read for Whole<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.content.read(buffer) {
+        let read = self.content.read(buffer).and_then(|length| {
+            self.left = self
+                .left
+                .checked_sub(length as u64)
+                .ok_or_else(|| io::Error::other(http::too_large(self.bytes_max)))?;
+            Ok(length)
+        });
+        match read {
             Ok(length) => {
                 self.hash.update(&buffer[..length]);
                 Ok(length)

@@ -26,6 +26,7 @@ fn spellings_that_make_no_difference_name_one_page() {
         ("http://example.com/a/./b/../c", "http://example.com/a/c"),
         ("http://example.com/a/%2e%2E/c", "http://example.com/c"),
         ("http://example.com/%7euser/%61%2f", "http://example.com/~user/a%2F"),
+        ("http://example.com/%73ecret%zz", "http://example.com/secret%zz"),
         ("http://example.com/caf\u{e9}", "http://example.com/caf%C3%A9"),
         ("http://example.com/caf%c3%a9", "http://example.com/caf%C3%A9"),
         ("http://example.com/a b", "http://example.com/a%20b"),
@@ -59,7 +60,9 @@ fn spellings_that_may_make_a_difference_stay_apart() {
         "http://example.com/?b=1&a=2",
         "http://example.com/?a",
         "http://example.com/?a=",
-        "http://example.com/%zz%41",
+        "http://example.com/%zzA%4",
+        "http://example.com/%%41",
+        "http://example.com/%4%35",
         "http://example.com/(S)/x",
         "http://example.com/;v=1",
     ] {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ingather_contract::call::CallContext;
 use ingather_model::fault::Fault;
-use ingather_web::http::{Client, Condition};
+use ingather_web::http::{Answer, Client, Condition, fault_of};
 
 use crate::server::{Server, call, client, fails, page, read, settings};
 
@@ -148,6 +148,32 @@ fn a_run_that_is_stopped_waits_for_nobody() {
     context.cancel.cancel();
     let fault = client().ask(&context, &server.url("/"), Condition::default()).unwrap_err();
     assert_eq!(fault.reason().code, "cancelled");
+}
+
+/// A body without end of bytes that come one by one, and at once.
+fn endless() -> Server {
+    Server::saying(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let piece = "1\r\na\r\n".repeat(1_000);
+        while stream.write_all(piece.as_bytes()).is_ok() {}
+    })
+}
+
+#[test]
+fn a_body_that_never_ends_is_given_up_in_its_time_and_when_the_run_is_stopped() {
+    let server = endless();
+    let mut short = settings();
+    (short.total_ms, short.body_bytes_max) = (300, u64::MAX);
+    assert_eq!(fails(&Client::new(short).unwrap(), &server.url("/")), "timeout");
+    let mut long = settings();
+    (long.total_ms, long.body_bytes_max) = (60_000, u64::MAX);
+    let (client, context) = (Client::new(long).unwrap(), call());
+    let answer = client.ask(&context, &server.url("/"), Condition::default()).unwrap().answer().unwrap();
+    let Answer::Page(_, mut body) = answer else { panic!("{answer:?}") };
+    std::io::Read::read_exact(&mut body, &mut [0; 100]).unwrap();
+    context.cancel.cancel();
+    let stopped = std::io::copy(&mut body, &mut std::io::sink()).unwrap_err();
+    assert_eq!(fault_of(&stopped).reason().code, "cancelled");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use ingather_web::http::{Answer, Client, Condition};
 
-use crate::server::{Server, call, client, page, read, settings};
+use crate::server::{Server, call, client, fails, page, read, settings};
 
 #[test]
 fn a_page_comes_whole_with_its_head() {
@@ -25,8 +25,10 @@ fn chunks_and_bodies_without_a_length_are_whole_when_their_end_is_told() {
     assert_eq!(read(&client(), &chunked.url("/")).unwrap(), b"hello!");
     let closed = Server::sending("HTTP/1.0 200 OK\r\n\r\nhello");
     assert_eq!(read(&client(), &closed.url("/")).unwrap(), b"hello");
-    let nothing = Server::sending("HTTP/1.1 204 No Content\r\n\r\n");
-    assert_eq!(read(&client(), &nothing.url("/")).unwrap(), b"");
+    for status in ["204 No Content", "205 Reset Content"] {
+        let nothing = Server::sending(format!("HTTP/1.1 {status}\r\n\r\n"));
+        assert_eq!(fails(&client(), &nothing.url("/")), "no_content", "it is no page without a letter");
+    }
 }
 
 #[test]

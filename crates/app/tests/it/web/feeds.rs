@@ -46,10 +46,27 @@ fn pages_that_entries_lead_to_are_found_where_that_is_asked_for() {
     let (sandbox, server) = (Sandbox::sqlite(), SiteServer::start());
     server.put("/feed.xml", feed(&server, &[("/1", "first"), ("/2", "second")]));
     server.put("/1", Answer::linked("whole apple", &["/3"]));
-    server.put("/2", Answer::linked("whole banana", &[]));
+    server.put("/2", Answer::page("<p>whole banana</p>"));
     server.put("/3", Answer::linked("whole cherry", &[]));
     let source = format!("feed+{}", server.url("/feed.xml"));
     let (counts, code) = sync(&sandbox, &source, &[HERE, &["--set", "entries=followed"]].concat());
-    assert_eq!((counts.get("added"), code), (3, 0), "{counts:?}");
+    assert_eq!((counts.get("added"), code), (2, 0), "{counts:?}");
     assert_eq!(found(&sandbox, &server, "whole"), ["/1", "/2"], "links of these pages are not followed");
+    assert_eq!(found(&sandbox, &server, "about"), [""; 0], "the feed is not found beside its pages");
+    let titles = || {
+        let hits = sandbox.run(&["search", "whole", "--all", "--json"]).exits(0).json();
+        let mut titles: Vec<String> =
+            hits.iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect();
+        titles.sort();
+        titles
+    };
+    assert_eq!(titles(), ["second", "whole apple"], "a page without a title has that of its entry");
+    server.put("/feed.xml", feed(&server, &[("/1", "first"), ("/2", "another")]));
+    let (counts, code) = sync(&sandbox, &source, &[]);
+    assert_eq!((counts.get("updated"), code), (1, 0), "{counts:?}");
+    assert_eq!(titles(), ["another", "whole apple"]);
+    server.put("/feed.xml", Answer::page("down for maintenance"));
+    let (counts, code) = sync(&sandbox, &source, &[]);
+    assert_eq!((counts.get("failed"), code), (1, 1), "{counts:?}");
+    assert_eq!(found(&sandbox, &server, "whole"), ["/1", "/2"], "what stands in place of a feed is none");
 }

@@ -2,7 +2,6 @@
 //! (`docs/decisions/0038-events.md`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use ingather_contract::events::EventName;

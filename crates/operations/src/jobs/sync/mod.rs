@@ -484,6 +484,7 @@ pub fn overlap_in_words(found: &Overlap) -> String {
     let count = ingather_model::run_counts::counted(*documents, "document");
     format!(
         "jobs {job} and {other} send the same {count} to {output} in different forms, and {output} holds those of \
-         {other}, which sent last; give one of the jobs another output (--to) or the same stages (--pipeline), or delete one"
+         {other}, which sent last; give one of the jobs another output (--to) or the same stages (--pipeline), over sites also the same \
+         `access`, or delete one"
     )
 }

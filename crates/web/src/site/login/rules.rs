@@ -8,7 +8,7 @@ use ingather_model::limits;
 use regex::{Regex, RegexBuilder, bytes};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use url::{Origin, Url};
+use url::Url;
 
 use super::super::settings::wrong;
 use super::form::Forms;
@@ -17,7 +17,8 @@ use crate::scope;
 /// How the job logs in at a site by a form.
 ///
 /// It does so when an answer says that nobody is logged in: a redirect to the page with the form, the form itself in place of a page, or what
-/// is named here. Pages that log out, such as `/logout`, are better excluded.
+/// is named here. Addresses that are called like a way out, such as `/logout` or `?action=logout`, are not asked for; others that log out are to be
+/// excluded.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LoginSettings {
@@ -55,6 +56,9 @@ pub(crate) struct LoginSettings {
     logged_in_text: Option<String>,
 }
 
+/// Words that lead out, without what stands between their letters.
+const LOG_OUT: &[&str] = &["logout", "userlogout", "logoff", "logmeout", "signout", "signoff", "endsession"];
+
 fn usual_statuses() -> Vec<u16> {
     vec![401]
 }
@@ -62,7 +66,7 @@ fn usual_statuses() -> Vec<u16> {
 /// The same, checked.
 pub(in crate::site) struct Rules {
     pub(super) page: Url,
-    origins: Vec<Origin>,
+    origins: Vec<Url>,
     fields: BTreeMap<String, String>,
     secret_fields: BTreeMap<String, String>,
     statuses: Vec<u16>,
@@ -78,13 +82,9 @@ impl LoginSettings {
             url.ok_or_else(|| wrong(format!("`login.{name}` has what is no address of a web server")))
         };
         let page = address(&self.page, "page")?;
-        let mut origins = vec![page.origin()];
+        let mut origins = vec![page.clone()];
         if !self.origins.is_empty() {
-            origins = self
-                .origins
-                .iter()
-                .map(|text| address(text, "origins").map(|url| url.origin()))
-                .collect::<Result<_, _>>()?;
+            origins = self.origins.iter().map(|text| address(text, "origins")).collect::<Result<_, _>>()?;
         }
         let bad = |error: regex::Error| wrong(format!("`login`: {}", scope::why(&error)));
         let text = |expression: &Option<String>| {
@@ -113,7 +113,12 @@ impl LoginSettings {
 impl Rules {
     /// Whether a page may need the login.
     pub(super) fn cover(&self, url: &Url) -> bool {
-        self.origins.contains(&url.origin())
+        self.origins.iter().any(|known| known.origin() == url.origin())
+    }
+
+    /// Where its session is: on the page with the form, and on those that need it.
+    pub(in crate::site) fn session_origins(&self) -> impl Iterator<Item = Url> + use<'_> {
+        self.origins.iter().chain([&self.page]).cloned()
     }
 
     /// Whether an address is that of the page with the form, whatever is told it besides, such as where to go afterwards.
@@ -122,6 +127,19 @@ impl Rules {
         url.origin() == self.page.origin()
             && url.path() == self.page.path()
             && self.page.query_pairs().all(|pair| has(&pair))
+    }
+
+    /// Whether whoever asks for an address is logged out by that, as its name tells.
+    pub(super) fn logs_out(&self, url: &Url) -> bool {
+        let letters = |word: &str| {
+            let word = word.split('.').next().unwrap_or_default();
+            let letters = word.chars().filter(char::is_ascii_alphanumeric);
+            letters.collect::<String>().to_ascii_lowercase()
+        };
+        let says = |word: &str| LOG_OUT.contains(&letters(word).as_str());
+        self.cover(url)
+            && (url.path().split(['/', ':']).any(says)
+                || url.query_pairs().any(|(name, value)| says(&name) || says(&value)))
     }
 
     pub(super) fn is_out_by_status(&self, status: u16) -> bool {
@@ -161,5 +179,28 @@ impl Rules {
         }
         let values = self.fields.iter().chain(&self.secret_fields);
         Ok((to, form.filled(values.map(|(name, value)| (name.as_str(), value.as_str())))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_called_like_a_way_out_logs_out() {
+        let settings = serde_json::json!({"page": "https://h.example/login", "secret_fields": {"p": "x"}});
+        let rules = serde_json::from_value::<LoginSettings>(settings).unwrap().checked().unwrap();
+        for (address, expected) in [
+            ("https://h.example/logout", true),
+            ("https://h.example/account/Log-Out.php?next=/", true),
+            ("https://h.example/wp-login.php?action=logout&_wpnonce=1", true),
+            ("https://h.example/wiki/Special:UserLogout", true),
+            ("https://h.example/?sign_out", true),
+            ("https://other.example/logout", false),
+            ("https://h.example/how-to-log-out-of-it", false),
+            ("https://h.example/login", false),
+        ] {
+            assert_eq!(rules.logs_out(&Url::parse(address).unwrap()), expected, "{address}");
+        }
     }
 }
