@@ -155,14 +155,14 @@ fn hops(typed: &[String]) -> Result<Option<Hops>> {
     for text in typed.iter().filter(|text| *text != "none") {
         let bound = text.split_once('=').and_then(|(name, most)| Some((name, most.parse::<u32>().ok()?)));
         let Some((relation, bound)) = bound else {
-            return Err(Failure::usage(&format!(
+            return Err(Failure::usage(format!(
                 "--hops takes a relation and a number, such as link=3; `{text}` is none"
             )));
         };
         most.insert(relation.to_owned(), bound.into());
     }
     let hops = serde_json::from_value(json!({ "most": most }));
-    hops.map(Some).map_err(|why| Failure::usage(&why.to_string()))
+    hops.map(Some).map_err(|why| Failure::usage(why.to_string()))
 }
 
 /// Settings of the source that flags set, or take back.
