@@ -12,6 +12,7 @@ use ingather_contract::call::CallContext;
 use ingather_model::access::Acl;
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
+use ingather_model::job::dates::Dates;
 use ingather_model::key::Stamp;
 use ingather_model::scope::Scope;
 use ingather_contract::repository::{
@@ -65,6 +66,7 @@ impl __Type__ {
             identity: 0,
             acl: Acl::open(),
             record: Record { uri: self.uri(key), title: key.to_owned(), path: key.to_owned(), ..Record::default() },
+            dates: Dates::default(),
         }
     }
 }
