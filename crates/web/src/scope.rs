@@ -74,8 +74,9 @@ struct Place {
     port: Option<u16>,
 }
 
+/// Patterns of one kind that were checked.
 #[derive(Debug)]
-struct Patterns {
+pub(crate) struct Patterns {
     globs: GlobSet,
     expressions: RegexSet,
 }
@@ -145,10 +146,10 @@ impl Scope {
                 format!("`{path}` is below none of the paths of the job"),
             ));
         }
-        if self.exclude.as_ref().is_some_and(|patterns| patterns.fit(url)) {
+        if self.exclude.as_ref().is_some_and(|patterns| patterns.fit(url.as_str())) {
             return Err(Reason::new("excluded", "a pattern of the job leaves it out"));
         }
-        if self.include.as_ref().is_some_and(|patterns| !patterns.fit(url)) {
+        if self.include.as_ref().is_some_and(|patterns| !patterns.fit(url.as_str())) {
             return Err(Reason::new("not_included", "no pattern of the job takes it in"));
         }
         self.traps.judge(url)
@@ -188,7 +189,8 @@ fn is_below(host: &str, domain: &str) -> bool {
 }
 
 impl Patterns {
-    fn of(name: &str, settings: &[PatternSettings]) -> Result<Option<Patterns>, Reason> {
+    /// None where there are none.
+    pub(crate) fn of(name: &str, settings: &[PatternSettings]) -> Result<Option<Patterns>, Reason> {
         check_list(name, settings.iter().map(PatternSettings::text))?;
         if settings.is_empty() {
             return Ok(None);
@@ -211,8 +213,9 @@ impl Patterns {
         }))
     }
 
-    fn fit(&self, url: &Url) -> bool {
-        self.globs.is_match(url.as_str()) || self.expressions.is_match(url.as_str())
+    /// Whether one of them fits.
+    pub(crate) fn fit(&self, text: &str) -> bool {
+        self.globs.is_match(text) || self.expressions.is_match(text)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Web sites and feeds as repositories: pages lead to pages, and each is asked for as its owner wants it.
 
 mod login;
-mod paces;
+pub(crate) mod paces;
 mod page;
 mod robots;
 mod seeds;
-mod settings;
+pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
 mod visit;

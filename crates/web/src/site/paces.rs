@@ -8,7 +8,7 @@ use ingather_model::limits;
 use parking_lot::Mutex;
 
 /// The paces of the hosts of one job.
-pub(super) struct Paces {
+pub(crate) struct Paces {
     every_ms: i64,
     at_once: u32,
     hosts: Mutex<HashMap<String, Own>>,
@@ -25,12 +25,12 @@ struct Own {
 }
 
 impl Paces {
-    pub(super) fn new(every_ms: i64, at_once: u32) -> Paces {
+    pub(crate) fn new(every_ms: i64, at_once: u32) -> Paces {
         Paces { every_ms, at_once, hosts: Mutex::default() }
     }
 
     /// The pace of a host, which is the first bin of its pages.
-    pub(super) fn of(&self, host: &str) -> Pace {
+    pub(crate) fn of(&self, host: &str) -> Pace {
         let own = self.hosts.lock().get(host).copied().unwrap_or_default();
         let every_ms = self.every_ms.max(own.crawl_delay_ms).max(own.slow_ms);
         // Who asks for fewer requests does not mean that they come at once.
@@ -43,14 +43,14 @@ impl Paces {
     }
 
     /// It says that it is asked too often: twice as much time, and at least as much as it names.
-    pub(super) fn slower(&self, host: &str, named_ms: Option<i64>) {
+    pub(crate) fn slower(&self, host: &str, named_ms: Option<i64>) {
         let before = self.of(host).every_ms.max(limits::WEB_DELAY_MS);
         let slow_ms = before.saturating_mul(2).max(named_ms.unwrap_or(0)).min(limits::WEB_SLOW_MS_MAX);
         self.change(host, |own| (own.slow_ms, own.answers) = (slow_ms, 0));
     }
 
     /// It has answered: after some of those it is asked twice as often, down to what the job says.
-    pub(super) fn answered(&self, host: &str) {
+    pub(crate) fn answered(&self, host: &str) {
         let mut hosts = self.hosts.lock();
         let Some(own) = hosts.get_mut(host).filter(|own| own.slow_ms > 0) else { return };
         own.answers += 1;

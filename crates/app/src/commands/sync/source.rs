@@ -7,7 +7,8 @@ use ingather_web::urls::UrlRules;
 use crate::exit::{Failure, Result};
 
 /// Beginnings of addresses that sources are read from.
-const ADDRESSES: &[&str] = &["http://", "https://", "feed+http://", "feed+https://"];
+const ADDRESSES: &[&str] =
+    &["http://", "https://", "feed+http://", "feed+https://", "wiki+http://", "wiki+https://"];
 
 /// The source's own path: links in it are resolved, so that one folder has one name. An address has one spelling.
 pub(in crate::commands) fn canonical(source: &Path) -> Result<PathBuf> {
@@ -33,13 +34,15 @@ pub(in crate::commands) fn canonical(source: &Path) -> Result<PathBuf> {
 fn address(text: &str) -> Result<String> {
     if !ADDRESSES.iter().any(|begin| text.starts_with(begin)) {
         let sentence = format!(
-            "{text}: this version reads folders and files, web sites (https://…, http://…) and feeds (feed+https://…, feed+http://…)"
+            "{text}: this version reads folders and files, web sites (https://…, http://…), feeds (feed+https://…, feed+http://…) and wikis (wiki+https://…/api.php)"
         );
         return Err(Failure::usage(sentence));
     }
-    let (feed, address) = text.strip_prefix("feed+").map_or(("", text), |address| ("feed+", address));
+    let kinds = ["feed+", "wiki+"];
+    let kind = kinds.into_iter().find(|kind| text.starts_with(kind)).unwrap_or_default();
+    let address = &text[kind.len()..];
     let url = UrlRules::default()
         .normalise(address)
         .map_err(|why| Failure::usage(format!("{text}: {}", why.message)))?;
-    Ok(format!("{feed}{url}"))
+    Ok(format!("{kind}{url}"))
 }

@@ -1,0 +1,152 @@
+//! A wiki is indexed by its API, and again nearly for free.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use ingather_testkit::script_repository::wiki::ScriptedWiki;
+use serde_json::json;
+
+use super::{HERE, found, sync};
+use crate::sandbox::Sandbox;
+
+/// A wiki of six pages in two namespaces.
+fn wiki() -> ScriptedWiki {
+    let wiki = ScriptedWiki::start(2);
+    wiki.write("Main Page", "start apple", &["Apple", "Pear tree"]);
+    wiki.write("Apple", "about the apple", &["Main Page", "Nowhere"]);
+    wiki.write("Pear tree", "about the pear", &["Apple"]);
+    wiki.write("Island", "lonely apple", &[]);
+    wiki.write("Diskussion:Apple", "talk of the apple", &["Apple"]);
+    wiki.write("Hilfe:Start", "help with the apple", &[]);
+    wiki
+}
+
+fn count(asked: &[String], what: &str) -> usize {
+    asked.iter().filter(|asked| asked.starts_with(what)).count()
+}
+
+#[test]
+fn a_wiki_is_found_changed_moved_and_deleted_by_its_lists() {
+    let (sandbox, wiki) = (Sandbox::sqlite(), wiki());
+    let root = wiki.root();
+    let (counts, code) = sync(&sandbox, &root, HERE);
+    assert_eq!((counts.get("added"), counts.get("failed"), code), (4, 0, 0), "{counts:?}");
+    let apple = ["/wiki/Apple", "/wiki/Island", "/wiki/Main_Page"];
+    assert_eq!(found(&sandbox, &wiki.server, "apple"), apple);
+    let asked = wiki.asked();
+    let told = ["siteinfo", "list", "text", "state"].map(|what| count(&asked, what));
+    assert!(told[0] <= 2 && told[1..] == [2, 4, 0], "each page was asked for once: {asked:?}");
+
+    // As before: its lists are asked for, and no page.
+    let (counts, code) = sync(&sandbox, &root, &[]);
+    assert_eq!((counts.get("unchanged"), counts.get("updated"), code), (4, 0, 0), "{counts:?}");
+    let asked = wiki.asked();
+    assert_eq!((count(&asked, "list"), asked.len()), (2, 3), "{asked:?}");
+
+    wiki.write("Apple", "about the cherry", &["Main Page", "Nowhere"]);
+    wiki.delete("Island");
+    wiki.rename("Pear tree", "Plum tree", true);
+    let (counts, code) = sync(&sandbox, &root, &["--delete-guard", "off"]);
+    let told = ["added", "updated", "deleted", "failed"].map(|name| counts.get(name));
+    assert_eq!((told, code), ([1, 1, 2, 0], 0), "{counts:?}");
+    let asked = wiki.asked();
+    // What links to a page that moved was touched by that, and is read again.
+    assert!(count(&asked, "text") <= 3, "{asked:?}");
+    assert_eq!(found(&sandbox, &wiki.server, "cherry"), ["/wiki/Apple"]);
+    assert_eq!(found(&sandbox, &wiki.server, "apple"), ["/wiki/Main_Page"]);
+    assert_eq!(found(&sandbox, &wiki.server, "pear"), ["/wiki/Plum_tree"]);
+    sandbox.run(&["verify"]).exits(0);
+    sandbox.run(&["doctor"]).exits(0);
+}
+
+#[test]
+fn what_a_wiki_says_of_a_page_is_found_with_it() {
+    let (sandbox, wiki) = (Sandbox::sqlite(), wiki());
+    wiki.categorise("Apple", &["Fruit of trees"]);
+    let (counts, _) =
+        sync(&sandbox, &wiki.root(), &[HERE, &["--set", "namespaces=[0,1,12]", "--name", "fruit"]].concat());
+    assert_eq!(counts.get("added"), 6, "{counts:?}");
+    let hits = sandbox.run(&["search", "talk", "--all", "--json"]).exits(0).json();
+    assert_eq!(hits.len(), 1, "{hits:?}");
+    assert_eq!(hits[0]["title"], json!("Diskussion:Apple"));
+    assert_eq!(hits[0]["uri"], json!(wiki.url("Diskussion:Apple")));
+    let explained = sandbox.run(&["document", "explain", "fruit", &wiki.url("Apple")]).exits(0).out;
+    assert!(explained.contains("/wiki/Apple"), "{explained}");
+    let listed = sandbox.run(&["document", "list", "fruit", "--state", "skipped"]).exits(0).out;
+    assert!(listed.contains("list: it is a list of pages"), "{listed}");
+}
+
+#[test]
+fn a_wiki_is_read_by_whom_its_job_names_and_shut_pages_are_shown_to_nobody() {
+    let (sandbox, wiki) = (Sandbox::sqlite(), wiki());
+    let root = wiki.root();
+    sandbox.run(&["sync", &root]).refuses(2, &["only this machine or its network"]);
+    sandbox.run(&["sync", &root, "--set", "private_networks=[\"127.0.0.1\"]"]).refuses(2, &["`access`"]);
+    let (counts, code) = sync(&sandbox, &root, HERE);
+    assert_eq!((counts.get("added"), code), (4, 0), "{counts:?}");
+    wiki.shut("Island", Some("permissiondenied"));
+    let (counts, code) = sync(&sandbox, &root, &[]);
+    assert_eq!((counts.get("failed"), counts.get("deleted"), code), (1, 0, 1), "{counts:?}");
+    assert_eq!(found(&sandbox, &wiki.server, "lonely"), Vec::<String>::new());
+    wiki.shut("Island", None);
+    let (counts, code) = sync(&sandbox, &root, &[]);
+    assert_eq!((counts.get("failed"), code), (0, 0), "{counts:?}");
+    assert_eq!(found(&sandbox, &wiki.server, "lonely"), ["/wiki/Island"]);
+}
+
+#[test]
+fn a_wiki_that_fails_loses_nothing() {
+    let (sandbox, wiki) = (Sandbox::sqlite(), wiki());
+    let root = wiki.root();
+    sync(&sandbox, &root, HERE);
+    let before = found(&sandbox, &wiki.server, "apple");
+    wiki.fail(Some(("badvalue", "Unrecognized value for parameter \"generator\".")));
+    let answer = sandbox.run(&["sync", &root, "--delete-guard", "off", "--json"]);
+    assert_ne!(answer.code, 0, "{}", answer.out);
+    assert_eq!(found(&sandbox, &wiki.server, "apple"), before);
+    wiki.fail(None);
+    let (counts, code) = sync(&sandbox, &root, &[]);
+    assert_eq!((counts.get("deleted"), counts.get("failed"), code), (0, 0, 0), "{counts:?}");
+    assert_eq!(found(&sandbox, &wiki.server, "apple"), before);
+}
+
+/// Killed at any place, the next run asks for what is left and for hardly anything twice.
+#[test]
+fn a_run_over_a_wiki_that_is_killed_goes_on() {
+    let (sandbox, wiki) = (Sandbox::sqlite(), ScriptedWiki::start(20));
+    let pages = 300;
+    (0..pages).for_each(|n| wiki.write(&format!("Page {n:03}"), &format!("text {n}"), &[]));
+    let root = wiki.root();
+    let flags = [HERE, &["--to", "null"]].concat();
+    let mut texts: Vec<String> = Vec::new();
+    let mut kills = 0;
+    loop {
+        let mut sync = sandbox.command(&[&["sync", &root, "-q"], &flags[..]].concat());
+        let mut sync = sync.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let seen = texts.len();
+        let code = loop {
+            texts.extend(wiki.asked().into_iter().filter(|asked| asked.starts_with("text")));
+            if let Some(status) = sync.try_wait().unwrap() {
+                break status.code();
+            }
+            if kills < 3 && texts.len() >= seen + 60 {
+                sync.kill().unwrap();
+                sync.wait().unwrap();
+                kills += 1;
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        if code.is_some() {
+            assert_eq!(code, Some(0));
+            break;
+        }
+    }
+    texts.extend(wiki.asked().into_iter().filter(|asked| asked.starts_with("text")));
+    let fetches = texts.len();
+    texts.sort();
+    texts.dedup();
+    assert_eq!((texts.len(), kills), (pages, 3));
+    // At each kill a few were under way, and what was answered within half a second before may not have been written yet.
+    assert!(fetches <= pages * 3 / 2, "{fetches} fetches of {pages} pages");
+}
