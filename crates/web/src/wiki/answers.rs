@@ -214,10 +214,17 @@ impl State {
         HandedDown::from([(HANDED.to_owned(), [line].into())])
     }
 
-    /// What lists say of a page; none where nobody does, or two say different things.
-    pub(super) fn told(handed: &HandedDown) -> Option<State> {
+    /// What lists say of a page, and whether they agree; of several the latest. A page that has moved from one list to the next is told of by both
+    /// until the run knows that.
+    pub(super) fn told(handed: &HandedDown) -> Option<(State, bool)> {
         let lines = handed.get(HANDED)?;
-        let line = lines.first().filter(|_| lines.len() == 1)?;
+        let states: Option<Vec<State>> = lines.iter().map(|line| State::of_line(line)).collect();
+        let latest =
+            states?.into_iter().max_by(|a, b| (a.revision, &a.touched).cmp(&(b.revision, &b.touched)))?;
+        Some((latest, lines.len() == 1))
+    }
+
+    fn of_line(line: &str) -> Option<State> {
         let mut words = line.splitn(5, ' ');
         let revision = words.next()?.parse().ok()?;
         let touched = words.next().filter(|touched| is_plain(touched))?.to_owned();
@@ -255,12 +262,15 @@ mod tests {
         }));
         let state = State::of(&told).unwrap();
         assert_eq!((state.modified, state.is_readable), (Some(1_704_067_200_000), false));
-        assert_eq!(State::told(&state.handed_down()), Some(state.clone()));
+        assert_eq!(State::told(&state.handed_down()), Some((state.clone(), true)));
         let hidden = State { author: None, modified: None, is_readable: true, ..state.clone() };
-        assert_eq!(State::told(&hidden.handed_down()), Some(hidden.clone()));
+        assert_eq!(State::told(&hidden.handed_down()), Some((hidden.clone(), true)));
+        let later = State { revision: 8, ..hidden.clone() };
         let mut both = state.handed_down();
-        both.get_mut(HANDED).unwrap().extend(hidden.handed_down()[HANDED].iter().cloned());
-        assert_eq!(State::told(&both), None, "two lists that disagree say nothing");
+        both.get_mut(HANDED).unwrap().extend(later.handed_down()[HANDED].iter().cloned());
+        assert_eq!(State::told(&both), Some((later, false)));
+        both.get_mut(HANDED).unwrap().insert("else".to_owned());
+        assert_eq!(State::told(&both), None);
         assert!(state.memo().len() <= limits::MEMO_BYTES_MAX);
     }
 
@@ -289,8 +299,8 @@ mod tests {
         #[test]
         fn what_is_handed_down_is_a_state_or_none(line in "[ -~]{0,60}") {
             let handed = HandedDown::from([(HANDED.to_owned(), [line].into())]);
-            if let Some(state) = State::told(&handed) {
-                prop_assert_eq!(State::told(&state.handed_down()), Some(state));
+            if let Some((state, _)) = State::told(&handed) {
+                prop_assert_eq!(State::told(&state.handed_down()), Some((state, true)));
             }
         }
     }

@@ -31,7 +31,7 @@ use parking_lot::Mutex;
 use self::answers::{Answer, State};
 use self::api::{Api, LOGIN};
 use self::login::Login;
-use self::names::{Addresses, ListName, Namespaces};
+use self::names::{Addresses, ListName, Namespaces, start_key};
 use self::settings::{Checked, WikiSettings};
 use crate::site::paces::Paces;
 use crate::urls;
@@ -98,7 +98,12 @@ struct Names {
 /// What a name stands for.
 enum Meant {
     List(ListName),
-    Page { title: String, namespace: i32 },
+    /// Where the job begins: it leads to the page.
+    Start(String),
+    Page {
+        title: String,
+        namespace: i32,
+    },
 }
 
 impl Wiki {
@@ -162,6 +167,10 @@ impl Wiki {
 
     /// What a document of the job is, as far as its name tells.
     fn meant(&self, names: &Names, key: &str) -> Result<Meant, Reason> {
+        let start = self.checked.start.iter().find(|title| start_key(&self.api.url, title) == key);
+        if let Some(title) = start {
+            return Ok(Meant::Start(title.clone()));
+        }
         if let Some(list) = ListName::of(&self.api.url, key) {
             return match self.checked.namespaces.binary_search(&list.namespace) {
                 Ok(_) => Ok(Meant::List(list)),
@@ -199,8 +208,12 @@ impl Repository for Wiki {
             access: Stamp::NONE,
             identity: 0,
         };
-        let lists = self.checked.namespaces.iter().map(|number| ListName::first(*number).key(&self.api.url));
-        let groups = lists.map(|key| {
+        let api = &self.api.url;
+        let lists: Vec<String> = match self.checked.start.as_slice() {
+            [] => self.checked.namespaces.iter().map(|number| ListName::first(*number).key(api)).collect(),
+            start => start.iter().map(|title| start_key(api, title)).collect(),
+        };
+        let groups = lists.into_iter().map(|key| {
             let (parent, name) = key.split_at(urls::parent_bytes(&key));
             Group {
                 parent: parent.to_owned(),
@@ -260,7 +273,7 @@ impl Repository for Wiki {
         let names = self.known_names();
         let addresses = names.as_ref().map(|names| &names.addresses).or(self.checked.pages.as_ref());
         let key = if text.contains("://") {
-            let is_list = ListName::of(&self.api.url, text).is_some();
+            let is_list = text.strip_prefix(self.api.url.as_str()).is_some_and(|rest| rest.starts_with('?'));
             let mut url =
                 url::Url::parse(text).map_err(|error| Reason::new("not_an_address", error.to_string()))?;
             url.set_fragment(None);

@@ -125,6 +125,13 @@ impl Namespaces {
     }
 }
 
+/// A page where a job begins, as a document that leads to it: the question that tells how the page is called.
+pub(super) fn start_key(api: &Url, title: &str) -> String {
+    let mut url = api.clone();
+    url.query_pairs_mut().append_pair("action", "query").append_pair("titles", title);
+    url.into()
+}
+
 /// What one list of pages is asked for by, and named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ListName {

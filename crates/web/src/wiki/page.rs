@@ -29,10 +29,16 @@ impl Wiki {
         let key = visit.asked.key;
         let looked = self.looked.lock().remove(key);
         let is_told = looked.is_none() && self.unread.lock().is_empty();
-        let told = State::told(visit.asked.handed_down).filter(|state| is_told && state.is_readable);
-        let state = match looked.flatten().or(told) {
-            Some(state) => state,
-            None => {
+        let told = State::told(visit.asked.handed_down).filter(|(state, _)| is_told && state.is_readable);
+        let state = match (looked.flatten(), told) {
+            (Some(state), _) => state,
+            (None, Some((state, is_sure))) => {
+                if is_sure && self.is_as_before(visit, &state) {
+                    return Ok(self.unchanged());
+                }
+                state
+            }
+            (None, None) => {
                 let state = self.state(visit)?.ok_or_else(changing)?;
                 if self.is_as_before(visit, &state) {
                     return Ok(self.unchanged());
@@ -43,9 +49,6 @@ impl Wiki {
                 state
             }
         };
-        if self.is_as_before(visit, &state) {
-            return Ok(self.unchanged());
-        }
         let parsed = self.text(visit)?;
         if parsed.revid != state.revision || parsed.title != visit.title {
             // Somebody wrote it since it was listed, or it is called otherwise: it is asked what it is now.
@@ -108,10 +111,12 @@ impl Wiki {
         Ok(VisitAnswer::Read(Box::new(observed), leads))
     }
 
-    /// Pages of the job that a page links to and that are there.
+    /// Where links are followed, pages of the job that a page links to and that are there.
     fn leads(&self, visit: &PageVisit<'_>, state: &State, parsed: &Parsed) -> Leads {
         let mut leads = Leads { memo: Some(state.memo()), ..Leads::default() };
-        for link in parsed.links.iter().filter(|link| link.exists) {
+        // Lists lead to all pages, and tell of them what links do not.
+        let follows = !self.checked.start.is_empty();
+        for link in parsed.links.iter().filter(|link| follows && link.exists) {
             if self.checked.judge(link.ns, &link.title).is_err() {
                 continue;
             }

@@ -50,6 +50,10 @@ pub(crate) struct WikiSettings {
     /// Numbers of the namespaces that are taken; 0 is that of the articles.
     #[garde(length(min = 1, max = limits::WEB_NAMES_MAX))]
     namespaces: Vec<i32>,
+    /// Titles of pages where the job begins, in place of all pages of its namespaces: then it takes these pages and what can be reached by links between
+    /// pages. How far it goes, `hops` of the job say.
+    #[garde(length(max = limits::WEB_PATTERNS_MAX))]
+    start: Vec<String>,
     /// Takes only pages whose whole title matches, such as `Manual/**` or `Help:*`: `*` stands for any text without a slash, `**` for any text.
     #[garde(skip)]
     include: Vec<String>,
@@ -133,6 +137,7 @@ impl Default for WikiSettings {
         WikiSettings {
             root: String::new(),
             namespaces: vec![0],
+            start: Vec::new(),
             include: Vec::new(),
             exclude: Vec::new(),
             pages: None,
@@ -159,6 +164,8 @@ pub(super) struct Checked {
     pub(super) api: Url,
     /// Each once, in order.
     pub(super) namespaces: Vec<i32>,
+    /// Titles where it begins, each once; where there are any, links are followed.
+    pub(super) start: Vec<String>,
     include: Option<Patterns>,
     exclude: Option<Patterns>,
     /// Addresses of pages, where the job names them.
@@ -183,6 +190,12 @@ pub(super) fn read(value: &Value) -> Result<Checked, Fault> {
             "`namespaces`: those below 0 hold no pages, only what the wiki makes up when it is asked",
         ));
     }
+    if let Some(at) = given.start.iter().position(|title| !is_title(title)) {
+        return Err(wrong(format!("`start`: number {} is no title of a page", at + 1)));
+    }
+    let mut start: Vec<String> = given.start.iter().map(|title| title.replace('_', " ")).collect();
+    start.sort();
+    start.dedup();
     let pages = given.pages.as_deref().map(Addresses::of).transpose();
     let pages = pages.map_err(|reason| wrong(format!("`pages`: {}", reason.message)))?;
     given.refuse_open_login()?;
@@ -195,6 +208,7 @@ pub(super) fn read(value: &Value) -> Result<Checked, Fault> {
         exclude: patterns("exclude", &given.exclude)?,
         api,
         namespaces,
+        start,
         pages,
         client: asking.client,
         acl: asking.acl,

@@ -196,8 +196,7 @@ fn a_page_is_read_with_one_request_and_is_as_before_without_any() {
     assert_eq!((record.title.as_str(), record.author.as_deref()), ("A", Some("Ann Example")));
     assert_eq!(record.fields["category"], ["Fruit of trees"]);
     assert_eq!((record.fields["namespace"][0].as_str(), record.modified.is_some()), ("(Main)", true));
-    // Pages that are not there, or in other namespaces, are none of the job.
-    assert_eq!(first.led(), [(server.url("B"), 1, HandedDown::new())]);
+    assert_eq!(first.led(), [], "lists lead to all pages");
     let memo = first.memo();
     let again = |handed: &HandedDown| {
         visit_as(site.as_ref(), &Asked { handed_down: handed, memo: Some(&memo), ..Asked::of(&key) })
@@ -222,6 +221,26 @@ fn a_page_is_read_with_one_request_and_is_as_before_without_any() {
     let late = visit_as(site.as_ref(), &Asked { handed_down: &before, ..Asked::of(&key) });
     assert_eq!((late.why().as_str(), late.text), ("read", html("avocado")));
     assert_eq!(server.asked(), ["text A", "state A", "text A"]);
+}
+
+#[test]
+fn a_job_that_begins_at_pages_follows_links_within_its_namespaces() {
+    let server = ScriptedWiki::start(10);
+    server.write("A", "apple", &["B", "C", "Diskussion:A", "Old"]);
+    server.write("B", "banana", &[]);
+    server.write("Diskussion:A", "talk", &[]);
+    server.write("Old", "x", &[]);
+    server.rename("Old", "New", true);
+    let site = wiki(&server, json!({"start": ["A", "B_x"]}));
+    let named = seeds(site.as_ref());
+    assert_eq!(named.len(), 2);
+    let start = visit(site.as_ref(), &named[0]);
+    assert_eq!((start.why().as_str(), start.led()), ("start", vec![(server.url("A"), 0, HandedDown::new())]));
+    // Pages that are not there, or in other namespaces, are none of the job.
+    let links = [(server.url("B"), 1, HandedDown::new()), (server.url("Old"), 1, HandedDown::new())];
+    assert_eq!(visit(site.as_ref(), &server.url("A")).led(), links);
+    assert_eq!(visit(site.as_ref(), &server.url("Old")).led(), [(server.url("New"), 2, HandedDown::new())]);
+    assert_eq!(site.named(&named[0]).unwrap().key, named[0]);
 }
 
 #[test]
@@ -447,6 +466,7 @@ fn settings_are_refused_with_what_to_do() {
     );
     assert!(with(json!({"namespaces": [-1, 0]})).contains("below 0"));
     assert!(with(json!({"namespaces": []})).contains("namespaces"));
+    assert!(with(json!({"start": ["A|B"]})).contains("`start`: number 1"));
     assert!(with(json!({"include": ["["]})).contains("include"));
     assert!(with(json!({"pages": "https://wiki.example.org/"})).contains("`$1`"));
     assert!(with(json!({"private_networks": ["10.0.0.0/8"]})).contains("`access`"));

@@ -63,6 +63,13 @@ impl Refers for Wiki {
             let names = self.names(call, asked)?;
             match self.meant(&names, asked.key).map_err(Fault::Refused)? {
                 Meant::List(list) => self.list_of_pages(call, asked, &names, &list),
+                Meant::Start(title) => {
+                    let reason = Reason::new("start", "the job begins there, at the page");
+                    let key = names.addresses.key(&title);
+                    let references =
+                        key.map(|key| reference(key, LIST, HandedDown::new())).into_iter().collect();
+                    Ok(VisitAnswer::NoEntry(reason, Leads { references, ..Leads::default() }))
+                }
                 Meant::Page { title, namespace } => {
                     let visit = PageVisit { call, asked, names: &names, title: &title, namespace };
                     self.page(&visit, read)
