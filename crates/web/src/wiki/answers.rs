@@ -71,7 +71,11 @@ struct Revision {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Redirect {
+    #[serde(default)]
+    pub(super) from: String,
     pub(super) to: String,
+    /// It leads out of the wiki.
+    pub(super) tointerwiki: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

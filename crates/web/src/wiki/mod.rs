@@ -148,6 +148,7 @@ impl Wiki {
             }
         };
         let about = format!("{} ({})", general.sitename, general.generator).replace(char::is_control, " ");
+        let about = about.chars().take(limits::WIKI_SENTENCE_BYTES_MAX).collect();
         Ok(Names { addresses, namespaces, about })
     }
 

@@ -13,6 +13,7 @@ use ingather_model::limits;
 use super::Wiki;
 use super::answers::{Parsed, State};
 use super::api::TOO_LARGE;
+use super::names::is_title;
 use super::visit::{Halt, LINK, PageVisit, of_wiki, reference};
 
 /// The question for the text of a page as it is shown, without what differs from one question to the next.
@@ -156,7 +157,8 @@ fn record(visit: &PageVisit<'_>, state: &State, parsed: &Parsed) -> Record {
     let space = visit.names.namespaces.name(visit.namespace);
     let space = if space.is_empty() { "(Main)" } else { space };
     let shown = parsed.categories.iter().filter(|category| !category.hidden);
-    let categories: Vec<String> = shown.map(|category| category.category.replace('_', " ")).collect();
+    let named = shown.map(|category| category.category.replace('_', " ")).filter(|name| is_title(name));
+    let categories: Vec<String> = named.take(limits::WEB_NAMES_MAX).collect();
     record.fields.insert("name".to_owned(), vec![parsed.title.clone()]);
     record.fields.insert("host".to_owned(), visit.names.addresses.host().into_iter().collect());
     record.fields.insert("namespace".to_owned(), vec![space.to_owned()]);

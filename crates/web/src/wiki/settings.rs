@@ -79,7 +79,7 @@ pub(crate) struct WikiSettings {
     /// Requests at the same time.
     #[garde(range(min = 1, max = limits::FETCHERS))]
     at_once: usize,
-    /// Larger answers are left out: bytes, or a text such as `20MB`.
+    /// Pages whose answer is larger are left out: bytes, or a text such as `20MB`. 16 MiB when left out.
     #[serde(deserialize_with = "literal::read_size_if_any")]
     #[schemars(schema_with = "literal::size_schema")]
     #[garde(skip)]

@@ -46,13 +46,13 @@ fn wiki(wiki: &ScriptedWiki, more: Value) -> Arc<dyn Repository> {
 }
 
 /// What a visit came to.
-struct Visited {
+struct Came {
     answer: Result<VisitAnswer, Fault>,
     text: String,
     record: Record,
 }
 
-fn visit_as(wiki: &dyn Repository, asked: &Asked<'_>) -> Visited {
+fn visit_as(wiki: &dyn Repository, asked: &Asked<'_>) -> Came {
     let (mut text, mut seen) = (String::new(), Record::default());
     let answer = wiki.refers().unwrap().visit(&call(), asked, &mut |record, _, content| {
         text.clear();
@@ -60,14 +60,14 @@ fn visit_as(wiki: &dyn Repository, asked: &Asked<'_>) -> Visited {
         seen = record.clone();
         Ok(Links::default())
     });
-    Visited { answer, text, record: seen }
+    Came { answer, text, record: seen }
 }
 
-fn visit(wiki: &dyn Repository, key: &str) -> Visited {
+fn visit(wiki: &dyn Repository, key: &str) -> Came {
     visit_as(wiki, &Asked::of(key))
 }
 
-impl Visited {
+impl Came {
     /// Why a page is no entry, or what failed.
     fn why(&self) -> String {
         match &self.answer {
@@ -343,6 +343,41 @@ fn errors_of_a_wiki_say_what_they_mean_and_never_that_a_page_is_gone() {
         answer => panic!("{answer:?}"),
     }
     assert!(quick.pace(&host).unwrap().every_ms >= 1_000);
+}
+
+#[test]
+fn a_page_that_is_too_large_is_left_out_and_a_list_is_not() {
+    let server = ScriptedWiki::start(10);
+    server.write("A", &"apple ".repeat(1_000), &[]);
+    server.write("B", "banana", &[]);
+    let site = wiki(&server, json!({"size_max": "2KB"}));
+    assert!(
+        matches!(visit(site.as_ref(), &server.url("A")).answer, Err(Fault::Refused(reason)) if reason.code == "too_large")
+    );
+    assert_eq!(visit(site.as_ref(), &server.url("B")).why(), "read");
+    (0..9).for_each(|n| server.write(&format!("Page {n}"), "apple", &[]));
+    let list = visit(site.as_ref(), &seeds(site.as_ref())[0]).answer;
+    assert!(matches!(&list, Err(Fault::Broken(reason)) if reason.code == "too_large"), "{list:?}");
+}
+
+#[test]
+fn redirects_lead_to_the_next_page_and_not_out_of_the_wiki() {
+    let server = ScriptedWiki::start(10);
+    let site = wiki(&server, json!({}));
+    visit(site.as_ref(), &seeds(site.as_ref())[0]);
+    let led = |redirects: Value| {
+        let body = json!({"batchcomplete": true, "query": {"redirects": redirects, "pages": []}}).to_string();
+        server.server.answer_by(move |_| Some(Answer::of("application/json", body.clone())));
+        let visited = visit(site.as_ref(), &server.url("A"));
+        assert_eq!(visited.why(), "redirect");
+        visited.led().into_iter().map(|(key, ..)| key).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        led(json!([{"from": "B", "to": "C"}, {"from": "A", "to": "B", "tofragment": "x"}])),
+        [server.url("B")]
+    );
+    assert_eq!(led(json!([{"from": "A", "to": "B", "tointerwiki": "de"}])), Vec::<String>::new());
+    assert_eq!(led(json!([{"from": "A", "to": "B|C"}])), Vec::<String>::new());
 }
 
 /// Whatever is there in place of a wiki, nothing of it is taken for an answer.

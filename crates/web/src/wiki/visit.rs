@@ -22,7 +22,7 @@ pub(super) const REDIRECT: usize = 2;
 
 /// Why a visit ends before a page is read.
 pub(super) enum Halt {
-    Answer(VisitAnswer),
+    Answer(Box<VisitAnswer>),
     Fault(Fault),
 }
 
@@ -35,12 +35,12 @@ impl From<Fault> for Halt {
 impl Halt {
     /// The request was made for something else: its turn comes again.
     pub(super) fn again(after: Vec<EventName>) -> Halt {
-        Halt::Answer(VisitAnswer::Again { after })
+        Halt::Answer(Box::new(VisitAnswer::Again { after }))
     }
 
     pub(super) fn no_entry(code: &str, why: impl Into<String>, references: Vec<Reference>) -> Halt {
         let leads = Leads { references, ..Leads::default() };
-        Halt::Answer(VisitAnswer::NoEntry(Reason::new(code, why), leads))
+        Halt::Answer(Box::new(VisitAnswer::NoEntry(Reason::new(code, why), leads)))
     }
 }
 
@@ -77,7 +77,8 @@ impl Refers for Wiki {
             }
         };
         match visit() {
-            Ok(answer) | Err(Halt::Answer(answer)) => Ok(answer),
+            Ok(answer) => Ok(answer),
+            Err(Halt::Answer(answer)) => Ok(*answer),
             Err(Halt::Fault(fault)) => Err(fault),
         }
     }
@@ -163,9 +164,12 @@ impl Wiki {
                 .into_iter()
                 .collect()
         };
-        if let Some(redirect) = query.redirects.first() {
+        // Where one redirect leads to the next, each is told.
+        let own = query.redirects.iter().find(|redirect| redirect.from == visit.title);
+        if let Some(redirect) = own.or(query.redirects.first()) {
             let to: String = redirect.to.chars().take(limits::WIKI_TITLE_BYTES_MAX).collect();
-            return Err(Halt::no_entry("redirect", format!("it is redirected to `{to}`"), leads(&to)));
+            let references = if redirect.tointerwiki.is_some() { Vec::new() } else { leads(&to) };
+            return Err(Halt::no_entry("redirect", format!("it is redirected to `{to}`"), references));
         }
         let Some(page) = query.pages.first().filter(|_| query.pages.len() == 1) else {
             return Err(Fault::broken(
@@ -200,10 +204,11 @@ impl Wiki {
         list: &ListName,
     ) -> Result<VisitAnswer, Halt> {
         let listed = self.listed(call, asked, names, list);
-        let is_over = matches!(&listed, Err(Halt::Answer(VisitAnswer::Again { .. })));
+        // An answer that it comes again later says nothing of the list.
+        let is_failed = matches!(&listed, Err(Halt::Fault(_)));
         if listed.is_ok() {
             self.unread.lock().remove(asked.key);
-        } else if !is_over {
+        } else if is_failed {
             self.unread.lock().insert(asked.key.to_owned());
         }
         let leads = listed?;
@@ -247,7 +252,7 @@ impl Wiki {
         let mut leads = Leads::default();
         leads.references.extend(pages.iter().filter_map(|page| self.listed_page(names, page)));
         if let Some(on) = goes_on {
-            leads.references.extend(self.next_list(call, list, on)?);
+            leads.references.extend(self.next_list(list, on)?);
         }
         Ok(leads)
     }
@@ -265,12 +270,7 @@ impl Wiki {
         Some(reference(key, LIST, hands_down))
     }
 
-    fn next_list(
-        &self,
-        call: &CallContext,
-        list: &ListName,
-        on: Vec<(String, String)>,
-    ) -> Result<Option<Reference>, Fault> {
+    fn next_list(&self, list: &ListName, on: Vec<(String, String)>) -> Result<Option<Reference>, Fault> {
         let next = list.next(on);
         let key = next.key(&self.api.url);
         let is_endless = next.round >= limits::WIKI_LISTS_MAX || next.on.is_empty() || next.on == list.on;
@@ -278,9 +278,7 @@ impl Wiki {
             let why = "the wiki does not say how its list of pages goes on, or it has no end";
             return Err(Fault::broken("api", why));
         }
-        // The next list is to be read whenever this one is, whatever is due: it has no dates of its own.
-        let pass = HandedDown::from([("pass".to_owned(), [call.now().to_string()].into())]);
-        Ok(Some(reference(key, LIST, pass)))
+        Ok(Some(reference(key, LIST, HandedDown::new())))
     }
 }
 

@@ -1,7 +1,6 @@
 //! A wiki is indexed by its API, and again nearly for free.
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use ingather_testkit::script_repository::wiki::ScriptedWiki;
 use serde_json::json;
@@ -54,7 +53,11 @@ fn a_wiki_is_found_changed_moved_and_deleted_by_its_lists() {
     let told = ["state", "text Apple", "text Plum", "text"].map(|what| count(&asked, what));
     assert!(told[..3] == [0, 1, 1] && told[3] <= 4, "{asked:?}");
     assert_eq!(found(&sandbox, &wiki.server, "cherry"), ["/wiki/Apple"]);
-    assert_eq!(found(&sandbox, &wiki.server, "apple"), ["/wiki/Apple", "/wiki/Main_Page"], "one by its title");
+    assert_eq!(
+        found(&sandbox, &wiki.server, "apple"),
+        ["/wiki/Apple", "/wiki/Main_Page"],
+        "one by its title"
+    );
     assert_eq!(found(&sandbox, &wiki.server, "lonely"), Vec::<String>::new());
     assert_eq!(found(&sandbox, &wiki.server, "pear"), ["/wiki/Plum_tree"]);
     sandbox.run(&["verify"]).exits(0);
@@ -127,6 +130,51 @@ fn a_wiki_that_fails_loses_nothing() {
     assert_eq!(found(&sandbox, &wiki.server, "apple"), before);
 }
 
+/// A run that looks for what is new reads the first lists alone, and what is new in them.
+#[test]
+fn a_minimal_run_finds_new_pages_of_the_first_list() {
+    let (sandbox, wiki) = (Sandbox::sqlite(), ScriptedWiki::start(3));
+    ["Apple", "Banana", "Cherry"].iter().for_each(|title| wiki.write(title, "about it", &[]));
+    let root = wiki.root();
+    sync(&sandbox, &root, HERE);
+    wiki.write("Blueberry", "about the blueberry", &[]);
+    wiki.asked();
+    let (counts, code) = sync(&sandbox, &root, &["--minimal"]);
+    assert_eq!((counts.get("added"), code), (1, 0), "{counts:?}");
+    let asked = wiki.asked();
+    assert_eq!(count(&asked, "text"), 1, "{asked:?}");
+    assert_eq!(found(&sandbox, &wiki.server, "blueberry"), ["/wiki/Blueberry"]);
+}
+
+#[test]
+fn a_closed_wiki_is_read_by_a_bot_whose_password_is_told_to_nobody() {
+    let (sandbox, wiki) = (Sandbox::sqlite(), wiki());
+    wiki.close("Ann@search", "hush & co");
+    let login = "login={\"user\":\"Ann@search\",\"password\":\"hush & co\"}";
+    let flags = [
+        "--set",
+        "private_networks=[\"127.0.0.1\"]",
+        "--set",
+        "delay_ms=0",
+        "--set",
+        "access=[\"unix:u:4242\"]",
+    ];
+    let root = wiki.root();
+    sandbox
+        .run(&["sync", &root, HERE[0], HERE[1], HERE[2], HERE[3], "--set", login])
+        .refuses(2, &["not for everybody"]);
+    let (counts, code) = sync(&sandbox, &root, &[&flags[..], &["--set", login]].concat());
+    assert_eq!((counts.get("added"), code), (4, 0), "{counts:?}");
+    let seen =
+        |who: &[&str]| sandbox.run(&[&["search", "apple", "--json"], who].concat()).exits(0).json().len();
+    assert_eq!((seen(&["--all"]), seen(&["--as", "nobody"])), (3, 0));
+    let exported = sandbox.run(&["export"]).exits(0).out;
+    assert!(exported.contains("Ann@search") && !exported.contains("hush"), "{exported}");
+    wiki.log_out();
+    let (counts, code) = sync(&sandbox, &root, &[]);
+    assert_eq!((counts.get("unchanged"), code), (4, 0), "{counts:?}");
+}
+
 /// Killed at any place, the next run asks for what is left and for hardly anything twice.
 #[test]
 fn a_run_over_a_wiki_that_is_killed_goes_on() {
@@ -152,7 +200,7 @@ fn a_run_over_a_wiki_that_is_killed_goes_on() {
                 kills += 1;
                 break None;
             }
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::yield_now();
         };
         if code.is_some() {
             assert_eq!(code, Some(0));
