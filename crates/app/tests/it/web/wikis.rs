@@ -1,9 +1,10 @@
 //! A wiki is indexed by its API, and again nearly for free.
 
+use std::collections::BTreeMap;
 use std::process::Stdio;
 
 use ingather_testkit::script_repository::wiki::ScriptedWiki;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{HERE, found, sync};
 use crate::sandbox::Sandbox;
@@ -35,6 +36,12 @@ fn a_wiki_is_found_changed_moved_and_deleted_by_its_lists() {
     let asked = wiki.asked();
     let told = ["siteinfo", "list", "text", "state"].map(|what| count(&asked, what));
     assert!(told[0] <= 2 && told[1..] == [2, 4, 0], "each page was asked for once: {asked:?}");
+
+    let jobs = sandbox.run(&["job", "list", "--json"]).exits(0).json();
+    assert!(
+        jobs[0]["name"].as_str().unwrap().starts_with("127.0.0.1-"),
+        "it is called after the host: {jobs:?}"
+    );
 
     // As before: its lists are asked for, and no page.
     let (counts, code) = sync(&sandbox, &root, &[]);
@@ -173,6 +180,60 @@ fn a_closed_wiki_is_read_by_a_bot_whose_password_is_told_to_nobody() {
     wiki.log_out();
     let (counts, code) = sync(&sandbox, &root, &[]);
     assert_eq!((counts.get("unchanged"), code), (4, 0), "{counts:?}");
+}
+
+/// Whatever people do to a wiki: what is found after a run is what it shows, under the addresses that it has.
+#[test]
+fn after_any_changes_what_is_found_is_what_the_wiki_shows() {
+    let (sandbox, wiki) = (Sandbox::sqlite(), ScriptedWiki::start(4));
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut seed: usize = 7;
+    let mut any = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    for round in 0..8 {
+        for step in 0..12 {
+            let (stamp, title) = (round * 100 + step, format!("Page {}", any(24)));
+            let other = format!("Page {}", any(24));
+            let links = [other.as_str(), "Page 3"];
+            match any(6) {
+                0 if known.remove(&title).is_some() => wiki.delete(&title),
+                1 if known.contains_key(&title) && !known.contains_key(&other) => {
+                    known.insert(other.clone(), known[&title]);
+                    known.remove(&title);
+                    wiki.rename(&title, &other, stamp % 2 == 0);
+                }
+                2 if known.contains_key(&title) => {
+                    known.insert(title.clone(), stamp);
+                    wiki.render(&title, &format!("stamped s{stamp}x"));
+                }
+                _ => {
+                    known.insert(title.clone(), stamp);
+                    wiki.write(&title, &format!("stamped s{stamp}x"), &links);
+                }
+            }
+        }
+        let flags: &[&str] = if round == 0 { HERE } else { &[] };
+        let (counts, code) = sync(&sandbox, &wiki.root(), &[flags, &["--delete-guard", "off"]].concat());
+        assert_eq!((counts.get("failed"), code), (0, 0), "{round}: {counts:?}");
+        let path = |title: &String| format!("/wiki/{}", title.replace(' ', "_"));
+        let mut expected: Vec<String> = known.keys().map(path).collect();
+        expected.sort();
+        let all = ["search", "stamped", "--all", "--json", "--all-copies", "--limit", "100"];
+        let hits = sandbox.run(&all).exits(0).json();
+        let begin = wiki.server.url("");
+        let address =
+            |hit: &Value| hit["uri"].as_str().unwrap().strip_prefix(&begin).unwrap_or_default().to_owned();
+        let mut seen: Vec<String> = hits.iter().map(address).collect();
+        seen.sort();
+        assert_eq!(seen, expected, "{round}");
+        for (title, stamp) in known.iter().filter(|(_, stamp)| **stamp >= round * 100) {
+            assert_eq!(found(&sandbox, &wiki.server, &format!("s{stamp}x")), [path(title)], "{round}");
+        }
+    }
+    sandbox.run(&["verify"]).exits(0);
+    sandbox.run(&["doctor"]).exits(0);
 }
 
 /// Killed at any place, the next run asks for what is left and for hardly anything twice.
