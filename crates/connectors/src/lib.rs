@@ -28,6 +28,8 @@ pub const REPOSITORIES: &[&RepositoryKind] = &[
     &ingather_web::site::REFERRING,
     #[cfg(feature = "web")]
     &ingather_web::feed::REFERRING,
+    #[cfg(feature = "web")]
+    &ingather_web::wiki::REFERRING,
 ];
 /// Transforms, by name.
 pub const TRANSFORMS: &[&TransformKind] = &[

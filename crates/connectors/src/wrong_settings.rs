@@ -107,6 +107,7 @@ fn no_connector_tells_what_was_typed_into_a_setting_that_it_refuses() {
                 let root = match kind.name {
                     "web" => json!("http://localhost/"),
                     "feed" => json!("feed+http://localhost/"),
+                    "wiki" => json!("wiki+http://localhost/api.php"),
                     _ => json!(folder.path()),
                 };
                 fields.insert("root".to_owned(), root);

@@ -32,8 +32,12 @@ const WEB: Sources = Sources { connector: "web", connection: "web", roots: &["ht
 const FEEDS: Sources =
     Sources { connector: "feed", connection: "feeds", roots: &["feed+https://", "feed+http://"] };
 
-/// All kinds of sources; files are what is neither of the others.
-const ALL: &[Sources] = &[WEB, FEEDS, FILES];
+/// Wikis.
+const WIKIS: Sources =
+    Sources { connector: "wiki", connection: "wikis", roots: &["wiki+https://", "wiki+http://"] };
+
+/// All kinds of sources; files are what is none of the others.
+const ALL: &[Sources] = &[WEB, FEEDS, WIKIS, FILES];
 
 impl Sources {
     /// Those that a root is one of.
@@ -50,6 +54,14 @@ impl Sources {
     /// Names of all connections that are made by themselves.
     pub(crate) fn connections() -> String {
         ALL.iter().map(|sources| format!("`{}`", sources.connection)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The part of a root after which a job is called: the last one, and of wikis, which all end alike, the host.
+    pub(crate) fn part_for_name(self, root: &str) -> Option<&str> {
+        match self == WIKIS {
+            true => root.split('/').nth(2).filter(|host| !host.is_empty()),
+            false => root.rsplit('/').find(|part| !part.is_empty()),
+        }
     }
 
     /// Whether they are named by paths of this machine.

@@ -11,7 +11,7 @@ mod cookies;
 mod credentials;
 mod decode;
 mod digest;
-mod faults;
+pub(crate) mod faults;
 mod proxy;
 mod request;
 mod resolve;

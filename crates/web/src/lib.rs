@@ -1,4 +1,4 @@
-//! Sources that are read over HTTP and found by following links: web sites, feeds.
+//! Sources that are read over HTTP and found by following links: web sites, feeds, wikis.
 #![warn(missing_docs)]
 
 pub mod directives;
@@ -10,3 +10,4 @@ pub mod scope;
 pub mod site;
 pub mod sitemap;
 pub mod urls;
+pub mod wiki;

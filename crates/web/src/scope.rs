@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use self::patterns::Patterns;
+pub(crate) use self::patterns::Patterns;
 use crate::urls::UrlRules;
 
 /// What belongs to a job.
@@ -162,14 +162,14 @@ impl Scope {
     }
 
     fn judge_included(&self, url: &Url) -> Result<(), Reason> {
-        match self.include.as_ref().is_some_and(|patterns| !patterns.fit(url)) {
+        match self.include.as_ref().is_some_and(|patterns| !patterns.fit(url.as_str())) {
             true => Err(Reason::new("not_included", "no pattern of the job takes it in")),
             false => Ok(()),
         }
     }
 
     fn judge_excluded(&self, url: &Url) -> Result<(), Reason> {
-        match self.exclude.as_ref().is_some_and(|patterns| patterns.fit(url)) {
+        match self.exclude.as_ref().is_some_and(|patterns| patterns.fit(url.as_str())) {
             true => Err(Reason::new("excluded", "a pattern of the job leaves it out")),
             false => Ok(()),
         }

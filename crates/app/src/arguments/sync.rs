@@ -24,7 +24,7 @@ use super::values;
     Exit codes: 0 done · 1 documents failed or wait, folders are unreadable, removals are held ·\n\
     2 wrong use · 3 could not work · 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP")]
 pub(crate) struct Sync {
-    /// A folder or one file, the address of a web site or feed (https://…, feed+https://…), or the name of a job
+    /// A folder or one file, the address of a web site, feed or wiki (https://…, feed+https://…, wiki+https://…/api.php), or the name of a job
     #[arg(required_unless_present = "all")]
     pub(crate) source: Option<PathBuf>,
     /// Run every job as it is stored, one after the other

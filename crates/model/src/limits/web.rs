@@ -1,4 +1,4 @@
-//! table: bounds of web sites and feeds, each with its reason.
+//! table: bounds of web sites, feeds and wikis, each with its reason.
 
 /// Bytes of the address of a page: what sitemaps may name (2,048), and about what browsers and servers take.
 pub const WEB_URL_BYTES_MAX: usize = 2_048;
@@ -134,3 +134,23 @@ pub const WEB_COOKIES_OF_DOMAIN_MAX: usize = 50;
 pub const WEB_COOKIES_MAX: usize = 1_000;
 /// Bytes of all cookies of one request: servers refuse more.
 pub const WEB_COOKIE_HEADER_BYTES_MAX: usize = 8 << 10;
+/// Between two requests to one wiki where nobody says otherwise, milliseconds: owners of wikis ask robots to make one request after the other, and to
+/// wait when the wiki says that it lags.
+pub const WIKI_DELAY_MS: i64 = 200;
+/// Bytes of one answer of a wiki, unless a job says otherwise: it is held in memory, and the text of a page (2 MiB by default of MediaWiki) grows a few
+/// times when it is made HTML.
+pub const WIKI_ANSWER_BYTES: u64 = 16 << 20;
+/// Pages that one list of a wiki names: what MediaWiki gives to everybody at once.
+pub const WIKI_LIST_PAGES_MAX: usize = 500;
+/// Lists that follow one another in one namespace, 50 million pages; what goes on longer has no end.
+pub const WIKI_LISTS_MAX: usize = 100_000;
+/// Seconds that the databases of a wiki may lag behind one another; beyond, it answers that it is to be asked later (`maxlag`, as its makers advise).
+pub const WIKI_LAG_SECONDS_MAX: u32 = 5;
+/// When a wiki that lags is asked again where it says nothing of that, milliseconds (its makers: at least 5 seconds).
+pub const WIKI_LAG_RETRY_MS: i64 = 5_000;
+/// Pages of one wiki that were asked about and not yet read: their turn has come once, and comes again soon.
+pub const WIKI_LOOKED_MAX: usize = 10_000;
+/// Bytes of the title of a page: MediaWiki has 255 behind the namespace.
+pub const WIKI_TITLE_BYTES_MAX: usize = 512;
+/// Bytes of a sentence of a wiki that people are told.
+pub const WIKI_SENTENCE_BYTES_MAX: usize = 200;

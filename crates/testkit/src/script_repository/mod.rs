@@ -3,6 +3,7 @@
 mod reading;
 pub mod server;
 pub mod site;
+pub mod wiki;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};

@@ -101,7 +101,7 @@ pub(super) fn of_part(host: &str) -> Fault {
 const DATES: DateTimeParser = DateTimeParser::new().relaxed_weekday(true);
 
 /// Seconds, or a date.
-fn retry_in_ms(text: &str, now: i64) -> Option<i64> {
+pub(crate) fn retry_in_ms(text: &str, now: i64) -> Option<i64> {
     let text = text.trim();
     let wait = match text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
         true => text.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(1_000),

@@ -3,16 +3,29 @@
 use ingather_model::fault::Reason;
 use ingather_model::limits::WEB_PATTERN_MEMORY_MAX;
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
-use url::Url;
 
 use super::{PatternSettings, bad, check_list, why};
 
 /// The patterns of one setting.
 #[derive(Debug)]
-pub(super) struct Patterns(RegexSet);
+pub(crate) struct Patterns(RegexSet);
 
 impl Patterns {
+    /// Patterns over addresses; none where there are none.
     pub(super) fn of(name: &str, settings: &[PatternSettings]) -> Result<Option<Patterns>, Reason> {
+        Patterns::over(name, settings, &can_match)
+    }
+
+    /// The same over titles of pages, which have any form.
+    pub(crate) fn of_titles(name: &str, settings: &[PatternSettings]) -> Result<Option<Patterns>, Reason> {
+        Patterns::over(name, settings, &|_| true)
+    }
+
+    fn over(
+        name: &str,
+        settings: &[PatternSettings],
+        can_match: &dyn Fn(&str) -> bool,
+    ) -> Result<Option<Patterns>, Reason> {
         check_list(name, settings.iter().map(PatternSettings::text))?;
         if settings.is_empty() {
             return Ok(None);
@@ -47,8 +60,9 @@ impl Patterns {
         Ok(Some(Patterns(all.map_err(|error| bad(name, &why(&error)))?)))
     }
 
-    pub(super) fn fit(&self, url: &Url) -> bool {
-        self.0.is_match(url.as_str())
+    /// Whether one of them fits.
+    pub(crate) fn fit(&self, text: &str) -> bool {
+        self.0.is_match(text)
     }
 }
 
@@ -150,7 +164,7 @@ mod tests {
 
     fn fits(pattern: &str, url: &str) -> bool {
         let patterns = Patterns::of("include", &[PatternSettings::Glob(pattern.to_owned())]);
-        patterns.unwrap_or_else(|why| panic!("{pattern}: {why:?}")).unwrap().fit(&Url::parse(url).unwrap())
+        patterns.unwrap_or_else(|why| panic!("{pattern}: {why:?}")).unwrap().fit(url)
     }
 
     #[test]

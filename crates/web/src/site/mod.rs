@@ -3,11 +3,11 @@
 mod kinds;
 mod left_out;
 mod login;
-mod paces;
+pub(crate) mod paces;
 mod page;
 mod robots;
 mod seeds;
-mod settings;
+pub(crate) mod settings;
 mod sitemaps;
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,7 @@ use crate::urls;
 pub(super) const LEFT_ALONE: &str = "left_alone";
 
 /// The paces of the hosts of one job.
-pub(super) struct Paces {
+pub(crate) struct Paces {
     every_ms: i64,
     at_once: u32,
     /// What their robots.txt ask of this job's robot.
@@ -84,12 +84,12 @@ fn is_too_long(wait: Duration) -> bool {
 }
 
 impl Paces {
-    pub(super) fn new(every_ms: i64, at_once: u32) -> Paces {
+    pub(crate) fn new(every_ms: i64, at_once: u32) -> Paces {
         Paces { every_ms, at_once, crawl_delays_ms: Mutex::default() }
     }
 
     /// The pace of a host, which is the first bin of its pages.
-    pub(super) fn of(&self, host: &str) -> Pace {
+    pub(crate) fn of(&self, host: &str) -> Pace {
         let known = known(host);
         let alone = known.alone();
         if alone.is_some_and(|(_, left)| is_too_long(left)) {
@@ -115,7 +115,7 @@ impl Paces {
     }
 
     /// It says that it is asked too often: twice as much time from now on, and before that none for as long as it names.
-    pub(super) fn slower(&self, host: &str, named_ms: Option<i64>) {
+    pub(crate) fn slower(&self, host: &str, named_ms: Option<i64>) {
         let before = self.own_ms(host).max(limits::WEB_DELAY_MS);
         change(host, |host| {
             let slow_ms = before.max(host.slow_ms).saturating_mul(2).min(limits::WEB_SLOW_MS_MAX);
@@ -129,7 +129,7 @@ impl Paces {
     }
 
     /// It has answered: after some of those it is asked twice as often, down to what the job says.
-    pub(super) fn answered(&self, host: &str) {
+    pub(crate) fn answered(&self, host: &str) {
         let own_ms = self.own_ms(host);
         if known(host).slow_ms == 0 {
             return;

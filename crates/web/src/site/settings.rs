@@ -19,7 +19,7 @@ use crate::scope::{PatternSettings, Reach, Scope, ScopeSettings, TrapSettings};
 use crate::urls::{UrlRules, UrlSettings};
 
 /// The word of `access` for everybody.
-const EVERYBODY: &str = "everybody";
+pub(crate) const EVERYBODY: &str = "everybody";
 /// What roots of feeds begin with, before the address of the feed.
 const FEED: &str = "feed+";
 
@@ -134,7 +134,7 @@ enum Entries {
 /// What one host is told: a name and a password, or a token.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
-struct Credential {
+pub(crate) struct Credential {
     /// Scheme, host and port, such as `https://example.com`.
     #[garde(length(bytes, min = 1, max = limits::WEB_PATTERN_BYTES_MAX))]
     origin: String,
@@ -192,14 +192,14 @@ impl Default for SiteSettings {
 }
 
 /// Settings that were checked.
-pub(super) struct Checked {
+pub(crate) struct Checked {
     pub(super) urls: UrlRules,
     pub(super) scope: Scope,
-    pub(super) client: ClientSettings,
-    pub(super) acl: Acl,
+    pub(crate) client: ClientSettings,
+    pub(crate) acl: Acl,
     pub(super) login: Option<Rules>,
-    pub(super) delay_ms: i64,
-    pub(super) at_once: u32,
+    pub(crate) delay_ms: i64,
+    pub(crate) at_once: u32,
     pub(super) obey: bool,
     pub(super) sitemaps: bool,
     /// Bytes of a page.
@@ -213,7 +213,7 @@ pub(super) struct Checked {
 /// Whether entries of a feed are followed.
 pub(super) type FollowsEntries = bool;
 
-pub(super) fn wrong(why: impl Into<String>) -> Fault {
+pub(crate) fn wrong(why: impl Into<String>) -> Fault {
     Fault::refused("settings", why)
 }
 
@@ -222,12 +222,12 @@ fn refused(reason: Reason) -> Fault {
 }
 
 /// The root is typed behind the command, where every person of the machine reads it: it may be named.
-fn wrong_root(why: impl Into<String>) -> Fault {
+pub(crate) fn wrong_root(why: impl Into<String>) -> Fault {
     Fault::refused("root", why)
 }
 
 /// Reads and checks them. `is_feed`: what begins there is a feed.
-pub(super) fn read(value: &serde_json::Value, is_feed: bool) -> Result<Checked, Fault> {
+pub(crate) fn read(value: &serde_json::Value, is_feed: bool) -> Result<Checked, Fault> {
     let given: SiteSettings = settings::read(value)?;
     let urls = UrlRules::new(given.urls.clone()).map_err(refused)?;
     let root = given.address(is_feed)?;

@@ -7,7 +7,8 @@ use ingather_web::urls::UrlRules;
 use crate::exit::{Failure, Result};
 
 /// Beginnings of addresses that sources are read from.
-const ADDRESSES: &[&str] = &["http://", "https://", "feed+http://", "feed+https://"];
+const ADDRESSES: &[&str] =
+    &["http://", "https://", "feed+http://", "feed+https://", "wiki+http://", "wiki+https://"];
 
 /// The source's own path: links in it are resolved, so that one folder has one name. An address has one spelling.
 pub(in crate::commands) fn canonical(source: &Path) -> Result<PathBuf> {
@@ -52,11 +53,13 @@ fn refuse_without_scheme(text: &str) -> Result<()> {
 fn address(text: &str) -> Result<String> {
     if !ADDRESSES.iter().any(|begin| text.starts_with(begin)) {
         let sentence = format!(
-            "{text}: this version reads folders and files, web sites (https://…, http://…) and feeds (feed+https://…, feed+http://…)"
+            "{text}: this version reads folders and files, web sites (https://…, http://…), feeds (feed+https://…, feed+http://…) and wikis (wiki+https://…/api.php)"
         );
         return Err(Failure::usage(sentence));
     }
-    let (feed, address) = text.strip_prefix("feed+").map_or(("", text), |address| ("feed+", address));
+    let kinds = ["feed+", "wiki+"];
+    let kind = kinds.into_iter().find(|kind| text.starts_with(kind)).unwrap_or_default();
+    let address = &text[kind.len()..];
     let authority = address.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
     if authority.is_some_and(|authority| authority.contains('@')) {
         return Err(Failure::usage(
@@ -66,7 +69,7 @@ fn address(text: &str) -> Result<String> {
     let url = UrlRules::default()
         .normalise(address)
         .map_err(|why| Failure::usage(format!("{text}: {}", why.message)))?;
-    Ok(format!("{feed}{url}"))
+    Ok(format!("{kind}{url}"))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! Web sites and feeds, by the real program over real HTTP.
+//! Web sites, feeds and wikis, by the real program over real HTTP.
 
 mod command;
 mod feeds;
 mod logins;
 mod sites;
+mod wikis;
 
 use ingather_testkit::script_repository::server::SiteServer;
 use serde_json::Value;

@@ -84,7 +84,7 @@ fn new_definition(reader: Option<&Reader>, request: &SyncSource) -> Result<Defin
     };
     let root = request.root.as_str();
     let base = request.name.clone().unwrap_or_else(|| {
-        let last = root.rsplit('/').find(|part| !part.is_empty()).unwrap_or("root");
+        let last = Sources::of_root(root).part_for_name(root).unwrap_or("root");
         let begins_well = last.trim_start_matches(['.', '-']);
         let name: String =
             begins_well.chars().map(|c| if is_of_name(c) { c } else { '-' }).take(NAME_MAX - 8).collect();
