@@ -319,7 +319,7 @@ impl State {
         let mut told = json!({
             "pageid": page.revision, "ns": place.0, "title": title(place), "contentmodel": "wikitext",
             "touched": time(page.touched), "lastrevid": page.revision, "length": page.text.len(),
-            "actions": {"read": page.shut.is_none()},
+            "readable": page.shut.is_none(),
             "revisions": [{"revid": page.revision, "parentid": 0, "user": page.user, "timestamp": time(page.revision)}]
         });
         if page.redirect.is_some() {

@@ -58,6 +58,9 @@ pub(super) struct Page {
     touched: Option<String>,
     #[serde(default)]
     revisions: Vec<Revision>,
+    /// Whether this reader may have it, as lists tell.
+    readable: Option<bool>,
+    /// The same, as it is told of a few pages at once.
     #[serde(default)]
     actions: BTreeMap<String, bool>,
 }
@@ -199,7 +202,8 @@ impl State {
             revision: revision_of,
             touched,
             modified: time.map(Timestamp::as_millisecond),
-            is_readable: page.actions.get("read").copied().unwrap_or(true),
+            // A wiki that does not say so is asked for each page.
+            is_readable: page.readable.or(page.actions.get("read").copied()).unwrap_or(false),
             author: author.filter(|user| !user.is_empty() && user.len() <= limits::WIKI_TITLE_BYTES_MAX),
         })
     }
@@ -261,7 +265,7 @@ mod tests {
     #[test]
     fn what_lists_say_of_a_page_reaches_its_visit() {
         let told = page(json!({
-            "ns": 0, "title": "A", "lastrevid": 7, "touched": "2024-01-02T03:04:05Z", "actions": {"read": false},
+            "ns": 0, "title": "A", "lastrevid": 7, "touched": "2024-01-02T03:04:05Z", "readable": false,
             "revisions": [{"revid": 7, "parentid": 6, "user": "Ann Example", "timestamp": "2024-01-01T00:00:00Z"}]
         }));
         let state = State::of(&told).unwrap();

@@ -49,7 +49,7 @@ const STATE: &[(&str, &str)] = &[
     ("action", "query"),
     ("prop", "info|revisions"),
     ("rvprop", "ids|timestamp|user"),
-    ("intestactions", "read"),
+    ("inprop", "readable"),
 ];
 
 impl Refers for Wiki {
@@ -153,7 +153,8 @@ impl Wiki {
 
     /// What is told of a page beside its text; none where it cannot be told now.
     pub(super) fn state(&self, visit: &PageVisit<'_>) -> Result<Option<State>, Halt> {
-        let question = [STATE, &[("titles", visit.title), ("redirects", "1")]].concat();
+        let own = [("titles", visit.title), ("redirects", "1"), ("intestactions", "read")];
+        let question = [STATE, &own].concat();
         let answer = self.ask(visit.call, visit.asked, &question).map_err(of_wiki_halt)?;
         let query = answer.query.unwrap_or_default();
         let leads = |title: &str| {

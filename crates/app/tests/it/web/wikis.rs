@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
+use std::time::Duration;
 
 use ingather_testkit::script_repository::wiki::ScriptedWiki;
 use serde_json::{Value, json};
@@ -132,6 +133,22 @@ fn a_wiki_that_fails_loses_nothing() {
     let (counts, code) = sync(&sandbox, &root, &[]);
     assert_eq!((counts.get("deleted"), counts.get("failed"), code), (0, 0, 0), "{counts:?}");
     assert_eq!(found(&sandbox, &wiki.server, "apple"), before);
+}
+
+#[test]
+fn a_wiki_is_asked_no_faster_than_it_is_told_and_by_one_at_a_time() {
+    let (sandbox, wiki) = (Sandbox::sqlite(), wiki());
+    let every = Duration::from_millis(60);
+    let start = ["--set", "start=[\"Main Page\"]", "--set", "delay_ms=60", "--threads", "4"];
+    let (counts, code) = sync(&sandbox, &wiki.root(), &[HERE, &start].concat());
+    assert_eq!((counts.get("added"), code), (3, 0), "{counts:?}");
+    let asked = wiki.server.asked();
+    // What the wiki says of itself when the job is made and in the run, and of each page its state and its text.
+    assert_eq!(asked.len(), 8, "{asked:?}");
+    let apart: Vec<Duration> = asked.windows(2).map(|two| two[1].at - two[0].at).collect();
+    // The server sees a request when its thread gets to it; the first one is made beside the run.
+    let early = apart[1..].iter().filter(|apart| **apart + Duration::from_millis(20) < every).count();
+    assert_eq!(early, 0, "{apart:?}");
 }
 
 /// A run that looks for what is new reads the first lists alone, and what is new in them.
