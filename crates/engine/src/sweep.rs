@@ -262,8 +262,12 @@ fn unnoted(run: &Run, too_far: Vec<i64>) -> Result<Vec<i64>> {
     let mut unnoted = Vec::new();
     for ids in too_far.chunks(limits::JUDGED_MAX) {
         let held = held_somewhere(run, &ids.iter().map(|id| *id as u64).collect())?;
-        let noted = run.reader.read(|sql| queue::failures(sql, ids))?;
-        let is_noted = |id: &i64| noted.get(id).is_some_and(|noted| noted.code == Some(FailureCode::TooFar));
+        let (noted, waits) =
+            run.reader.read(|sql| Ok((queue::failures(sql, ids)?, queue::request_counts(sql, ids)?)))?;
+        let waits: HashSet<i64> = waits.into_iter().map(|(id, ..)| id).collect();
+        let is_noted = |id: &i64| {
+            noted.get(id).is_some_and(|noted| noted.code == Some(FailureCode::TooFar)) && !waits.contains(id)
+        };
         unnoted.extend(ids.iter().filter(|id| held.contains(**id as u64) || !is_noted(id)));
     }
     Ok(unnoted)

@@ -17,10 +17,12 @@ pub struct Memo {
     pub basis: [u64; 4],
     /// Since when its content is as it is, as its source said when it was first seen so; milliseconds since 1970.
     pub modified: Option<i64>,
+    /// After which time it says that it will have changed, milliseconds: feeds say so.
+    pub changes_in_ms: Option<i64>,
 }
 
 /// First byte of a memo; another one is of another version, and says nothing.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 impl Memo {
     /// In bytes, as the next visit gets it. A validator that is too long is left out: the page is then asked for without a condition.
@@ -29,9 +31,10 @@ impl Memo {
         bytes.extend_from_slice(&self.status.to_le_bytes());
         self.basis.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
         let digest = self.digest.as_ref().map_or(&[][..], |digest| digest.as_slice());
-        let modified = self.modified.map(i64::to_le_bytes);
-        let modified = modified.as_ref().map_or(&[][..], |modified| modified.as_slice());
-        for part in [digest, validator(&self.etag), validator(&self.last_modified), modified] {
+        let times = [self.modified, self.changes_in_ms].map(|time| time.map(i64::to_le_bytes));
+        let [modified, changes] =
+            times.each_ref().map(|time| time.as_ref().map_or(&[][..], |time| time.as_slice()));
+        for part in [digest, validator(&self.etag), validator(&self.last_modified), modified, changes] {
             let length = u16::try_from(part.len()).expect("a part is shorter than the whole may be");
             bytes.extend_from_slice(&length.to_le_bytes());
             bytes.extend_from_slice(part);
@@ -55,11 +58,15 @@ impl Memo {
             rest = behind;
             Some(part)
         };
-        let (digest, etag, last_modified, modified) = (part()?, part()?, part()?, part()?);
-        let modified = match modified.len() {
-            0 => None,
-            _ => Some(i64::from_le_bytes(modified.try_into().ok()?)),
+        let (digest, etag, last_modified) = (part()?, part()?, part()?);
+        let mut time = || {
+            let bytes = part()?;
+            Some(match bytes.len() {
+                0 => None,
+                _ => Some(i64::from_le_bytes(bytes.try_into().ok()?)),
+            })
         };
+        let (modified, changes_in_ms) = (time()?, time()?);
         let digest = match digest.len() {
             0 => None,
             _ => Some(<[u8; 32]>::try_from(digest).ok()?),
@@ -74,6 +81,7 @@ impl Memo {
             status: u16::from_le_bytes(*status),
             basis,
             modified,
+            changes_in_ms,
         })
     }
 }
@@ -110,6 +118,7 @@ mod tests {
             status: 200,
             basis: [u64::MAX; 4],
             modified: Some(i64::MIN),
+            changes_in_ms: Some(i64::MAX),
         };
         assert!(memo.encode().len() <= MEMO_BYTES_MAX);
         assert_eq!(Memo::decode(&memo.encode()), Some(memo.clone()));
@@ -158,8 +167,9 @@ mod tests {
         }
 
         #[test]
-        fn a_memo_comes_back_as_it_was(etag in proptest::option::of("[ -~]{1,40}"), status: u16, digest: Option<[u8; 32]>, basis: [u64; 4], modified: Option<i64>) {
-            let memo = Memo { etag, last_modified: Some("Fri, 25 Jun 2010 15:00:00 GMT".into()), digest, status, basis, modified };
+        fn a_memo_comes_back_as_it_was(etag in proptest::option::of("[ -~]{1,40}"), status: u16, digest: Option<[u8; 32]>, basis: [u64; 4], times: [Option<i64>; 2]) {
+            let [modified, changes_in_ms] = times;
+            let memo = Memo { etag, last_modified: Some("Fri, 25 Jun 2010 15:00:00 GMT".into()), digest, status, basis, modified, changes_in_ms };
             prop_assert_eq!(Memo::decode(&memo.encode()), Some(memo));
         }
     }

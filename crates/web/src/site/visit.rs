@@ -88,6 +88,12 @@ impl Refers for Site {
 }
 
 impl Visit<'_> {
+    /// When it is to be looked at again, where it says after which time it will have changed.
+    fn due(&self, changes_in_ms: Option<i64>) -> Dates {
+        let at = changes_in_ms.map(|after| self.now.saturating_add(after));
+        Dates { revisit_not_before: at, revisit_not_after: at, ..Dates::default() }
+    }
+
     /// Whether a page that came in whole has the same bytes as at the last visit, so that a new time of it tells nothing: sites that are built
     /// anew give one to all of their pages. A long page is not looked at for that.
     fn is_as_before(&self, start: &mut Vec<u8>, body: &mut impl Read) -> Result<bool, Fault> {
@@ -154,7 +160,8 @@ impl Site {
     ) -> Result<VisitAnswer, Fault> {
         match answer {
             Answer::Unchanged(_) => {
-                Ok(VisitAnswer::Unchanged { acl: self.checked.acl.clone(), dates: Dates::default() })
+                let dates = visit.due(visit.memo.changes_in_ms);
+                Ok(VisitAnswer::Unchanged { acl: self.checked.acl.clone(), dates })
             }
             Answer::Moved(head, to) => self.moved(visit, head.status, &to),
             Answer::Absent(head) if head.status == 410 => Err(Fault::Gone),
@@ -267,11 +274,12 @@ impl Site {
             status: head.status,
             basis: visit.basis.0,
             modified,
+            changes_in_ms: links.changes_in_ms,
         };
         // One that says until when it may be found is read each time: an answer that it is as before would not say that.
         let has_validator = memo.etag.is_some() || memo.last_modified.is_some();
         leads.memo = (has_validator && directives.until.is_none()).then(|| memo.encode());
-        let dates = Dates { expires_not_after: directives.until, ..Dates::default() };
+        let dates = Dates { expires_not_after: directives.until, ..visit.due(links.changes_in_ms) };
         // The same bytes in another charset are another text, and so they are with another title.
         let handed =
             if visit.handed_down.is_empty() { String::new() } else { format!("{:?}", visit.handed_down) };

@@ -88,18 +88,20 @@ pub(super) fn hand_down(
     Ok(changed)
 }
 
-/// Asks for one more visit of those that were reached before; the others are visited anyway where they are reached.
+/// Asks for one more visit of those that are handed something else: those that were reached before. The others are visited when they are
+/// reached, whenever they are due.
 pub(super) fn visit_again(
     run: &Run,
     sql: &mut Sql<'_>,
     changed: &BTreeSet<i64>,
     state: &Reached,
 ) -> std::result::Result<Again, StoreError> {
-    let reached: Vec<i64> = changed.iter().copied().filter(|id| state.ids.contains(*id as u64)).collect();
-    if reached.is_empty() || failpoint(Failpoint::HandedDownUnnoticed) {
+    if changed.is_empty() || failpoint(Failpoint::HandedDownUnnoticed) {
         return Ok(Vec::new());
     }
-    request(run, sql, &reached)?;
+    let changed: Vec<i64> = changed.iter().copied().collect();
+    request(run, sql, &changed)?;
+    let reached: Vec<i64> = changed.into_iter().filter(|id| state.ids.contains(*id as u64)).collect();
     documents::names(sql, &reached)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ingather_contract::refers::HandedDown;
+use ingather_model::job::dates::Dates;
 
 use super::*;
 
@@ -111,4 +112,27 @@ fn what_is_handed_down_is_bounded_and_another_title_makes_another_content() {
         }
     };
     assert_ne!(content("one"), content("two"));
+}
+
+#[test]
+fn a_feed_is_due_when_it_says_that_it_will_have_changed_also_when_it_is_as_before() {
+    let server = SiteServer::start();
+    server.put("/feed", Answer::of("application/rss+xml", RSS));
+    let feed = feed(&server, json!({}));
+    let key = server.url("/feed");
+    let links = Links { changes_in_ms: Some(3_600_000), ..Links::default() };
+    let now = call().now();
+    let in_an_hour = |dates: Dates| {
+        let due = dates.revisit_not_before.unwrap() - now;
+        assert!(due >= 3_600_000 && dates.revisit_not_after == dates.revisit_not_before, "{dates:?}");
+    };
+    let Ok(VisitAnswer::Read(observed, leads)) = visit_with(feed.as_ref(), &key, &links) else {
+        panic!("it is read");
+    };
+    in_an_hour(observed.dates);
+    let asked = Asked { memo: leads.memo.as_deref(), ..Asked::of(&key) };
+    match visit_asked(feed.as_ref(), &asked, &Links::default()) {
+        Ok(VisitAnswer::Unchanged { dates, .. }) => in_an_hour(dates),
+        answer => panic!("{answer:?}"),
+    }
 }
