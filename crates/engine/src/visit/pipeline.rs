@@ -466,7 +466,8 @@ struct Names {
 
 impl Names {
     /// Gives a component that was just found a name that no other has, with a number if need be, the address of its document,
-    /// and its path: later stages read them. An entry of a feed has the address of what it is about.
+    /// and its path: later stages read them. An entry of a feed has the address of its feed as well, never that of its page: outputs know
+    /// parts by the addresses of their documents, also those that are gone, of which there is no record.
     fn give(&mut self, document: &Record, found: Component) -> Component {
         let mut name = found.name.clone();
         while !self.taken.insert(name.clone()) {
@@ -474,9 +475,8 @@ impl Names {
             *number += 1;
             name = format!("{}~{number}", found.name);
         }
-        let is_elsewhere = |uri: &str| uri.starts_with("https://") || uri.starts_with("http://");
         let record = found.record.map(|record| Record {
-            uri: Some(record.uri).filter(|uri| is_elsewhere(uri)).unwrap_or_else(|| document.uri.clone()),
+            uri: document.uri.clone(),
             path: path_inside(&document.path, &name),
             ..record
         });

@@ -138,13 +138,11 @@ pub(crate) fn take(
 /// Takes the documents out that are in a container, and those in them; `outer` is the container's own name with what
 /// sets the names apart. What has no size or time of its own has those of its container.
 fn components(outer: &str, container: &mut Extracted, parts: &mut Parts) {
-    let is_feed = FEEDS.contains(&container.media_type.as_str());
     for found in std::mem::take(&mut container.parts) {
         let (mut found, holds_documents) = unpacked(found);
         let name = format!("{outer}{}", found.name);
         found.size = found.size.or(container.size);
         found.modified = found.modified.or(container.modified);
-        let page = page_of(&found).filter(|_| is_feed);
         if found.media_type.is_empty() {
             // It could not be had at all: what is known of it stays.
             let reason = Reason::new("unreadable_part", found.reason.unwrap_or_default());
@@ -159,24 +157,9 @@ fn components(outer: &str, container: &mut Extracted, parts: &mut Parts) {
             parts.list.push(component(name, found));
             parts.list.append(&mut inner.list);
         } else {
-            let mut entry = component(name, found);
-            if let (Some(page), Ok(record)) = (page, &mut entry.record) {
-                record.uri = page;
-            }
-            parts.list.push(entry);
+            parts.list.push(component(name, found));
         }
     }
-}
-
-/// Media types of feeds.
-const FEEDS: &[&str] =
-    &["application/rss+xml", "application/atom+xml", "application/feed+json", "application/x-cdf"];
-
-/// Where the page is that an entry of a feed is about: there a person finds it.
-fn page_of(entry: &Extracted) -> Option<String> {
-    let link = entry.fields.get("link").and_then(|links| links.first())?;
-    let is_web = ["https://", "http://"].iter().any(|scheme| link.starts_with(scheme));
-    is_web.then(|| link.clone())
 }
 
 /// Media types of files that are packed and nothing else.
@@ -292,30 +275,6 @@ mod tests {
             ..Extracted::default()
         });
         archive
-    }
-
-    #[test]
-    fn entries_of_feeds_are_found_where_their_pages_are() {
-        let part = |name: &str, link: Option<&str>| Extracted {
-            name: name.to_owned(),
-            media_type: "text/plain".to_owned(),
-            fields: link.map(|link| ("link".to_owned(), vec![link.to_owned()])).into_iter().collect(),
-            ..Extracted::default()
-        };
-        let of = |media_type: &str| {
-            let all = vec![
-                part("a", Some("https://h.example/1")),
-                part("b", Some("javascript:x")),
-                part("c", None),
-            ];
-            let mut feed =
-                Extracted { media_type: media_type.to_owned(), parts: all, ..Extracted::default() };
-            let mut parts = Parts::default();
-            components("", &mut feed, &mut parts);
-            parts.list.into_iter().map(|part| part.record.unwrap().uri).collect::<Vec<_>>()
-        };
-        assert_eq!(of("application/rss+xml"), ["https://h.example/1", "", ""]);
-        assert_eq!(of("application/zip"), ["", "", ""]);
     }
 
     #[test]
