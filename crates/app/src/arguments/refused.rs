@@ -177,13 +177,14 @@ impl Told<'_> {
             return self.see_help(&format!("`{typed}` is one argument too many for `{}`", self.at));
         }
         let none = format!("there is no `{flag}`{of}");
-        if let Some(near) = self.texts(ContextKind::SuggestedArg).first() {
-            return format!("{none}; did you mean `{near}`?");
-        }
+        // A flag of another command is spelled right, so what is nearly called so here is not what was meant.
         let others = self.others(flag);
         if !others.is_empty() {
             let have = if others.len() == 1 { "has" } else { "have" };
             return format!("{none}; {} {have} it", others.join(", "));
+        }
+        if let Some(near) = self.texts(ContextKind::SuggestedArg).first() {
+            return format!("{none}; did you mean `{near}`?");
         }
         // Behind `--` everything is a value, also what begins like a flag.
         match self.command.get_positionals().next().filter(|_| !flag.starts_with("--")) {

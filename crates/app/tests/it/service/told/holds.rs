@@ -138,13 +138,13 @@ fn a_job_that_lacks_a_connector_says_so_and_comes_back_by_itself() {
         let ago = "UPDATE run SET started_at = started_at - 7200000, ended_at = ended_at - 7200000";
         for (role, kind) in [("output", "index"), ("repository", "filesystem")] {
             let is = |kind: &str| format!("UPDATE connection SET kind = '{kind}' WHERE role = '{role}'");
-            at_the_store(&sandbox, &is("wiki"));
+            at_the_store(&sandbox, &is("sharepoint"));
             at_the_store(&sandbox, ago);
             let before = shown_runs(&sandbox);
             let key = key(&sandbox, role, &["admin"], None);
             let mut service = Service::with(&sandbox, key.clone(), &[]);
             service.tells("run of job root: ");
-            says(&service, "the connector `wiki` is not installed; it goes on by itself when it is");
+            says(&service, "the connector `sharepoint` is not installed; it goes on by itself when it is");
             let needs = service.answer("GET", "/api/v1/status")["jobs"][0]["needs"].clone();
             assert_eq!(needs[0]["check"], "connector", "{needs}");
             let listed = service.answer("GET", "/api/v1/jobs")["jobs"][0].clone();
