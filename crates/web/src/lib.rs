@@ -7,6 +7,7 @@ pub mod http;
 pub mod memo;
 pub mod robots;
 pub mod scope;
+mod session;
 pub mod site;
 pub mod sitemap;
 pub mod urls;

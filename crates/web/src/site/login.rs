@@ -1,5 +1,4 @@
-//! Sessions of sites where people log in by a form: one visit logs in, by an event, and the others come again after that; a page for whoever is not logged in is never
-//! taken for the page that was asked for, and a login that does not work is not tried again and again.
+//! Sites where people log in by a form: a page for whoever is not logged in is never taken for the page that was asked for.
 
 mod form;
 pub(in crate::site) mod rules;
@@ -7,43 +6,29 @@ pub(in crate::site) mod rules;
 mod tests;
 
 use std::io::Read;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use ingather_contract::call::CallContext;
-use ingather_contract::events::{EventName, Events};
+use ingather_contract::events::EventName;
 use ingather_contract::refers::Asked;
-use ingather_model::fault::{Exhausted, Fault, Reason};
+use ingather_model::fault::{Fault, Reason};
 use ingather_model::limits;
-use parking_lot::Mutex;
 use url::Url;
 
 use self::rules::Rules;
 use super::Site;
 use crate::http::{self, Answer, Body, Client, Condition, Head};
+use crate::session::Session;
 
-/// Code of the faults of pages that are not read because nobody is logged in.
-pub(super) const LOGIN: &str = "login";
-
-/// A login, and what became of it so far.
+/// A login by a form.
 pub(super) struct Login {
     rules: Rules,
-    /// How often it worked: whoever asked before the last time asks again.
-    worked: AtomicU64,
-    /// Never held while anything is asked for.
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Since a page was seen by one.
-    tries: u32,
-    /// Nobody logs in before then, and why; milliseconds since 1970.
-    wait: Option<(i64, String)>,
+    session: Session,
 }
 
 impl Login {
     pub(super) fn new(rules: Rules) -> Login {
-        Login { rules, worked: AtomicU64::new(0), state: Mutex::default() }
+        let session = Session::at(rules.page.host_str());
+        Login { rules, session }
     }
 
     /// Whether an address is that of the page with the form, which is no page of the site.
@@ -59,23 +44,7 @@ impl Login {
         }
     }
 
-    fn passing(&self, why: &str, retry_in_ms: Option<i64>) -> Fault {
-        let host = self.rules.page.host_str().unwrap_or_default();
-        Fault::Passing {
-            reason: Reason::new(LOGIN, format!("nobody is logged in at `{host}`: {why}")),
-            retry_in_ms,
-            attempts_max: None,
-            give_up_at: None,
-            when_exhausted: Exhausted::Skip,
-        }
-    }
-
-    /// The event that is pending while somebody logs in, in any job of the connection: there are sites where one login ends another.
-    fn event(&self, asked: &Asked<'_>) -> EventName {
-        asked.names.connection(&format!("login:{}", self.rules.page.host_str().unwrap_or_default()))
-    }
-
-    /// Logs in, unless somebody did since `before`; the event after which to come again where somebody else is about to.
+    /// Logs in, unless somebody did since `before`; see [`Session::renew`].
     fn renew(
         &self,
         site: &Site,
@@ -83,54 +52,15 @@ impl Login {
         asked: &Asked<'_>,
         before: u64,
     ) -> Result<Option<EventName>, Fault> {
-        let event = self.event(asked);
-        if !asked.events.begin(&event)? {
-            return Ok(Some(event));
-        }
-        let owned = Owned { events: asked.events, event: &event };
-        let renewed = self.renew_alone(site, call, before);
-        owned.complete()?;
-        renewed.map(|()| None)
-    }
-
-    fn renew_alone(&self, site: &Site, call: &CallContext, before: u64) -> Result<(), Fault> {
-        if self.worked.load(Ordering::SeqCst) > before {
-            return Ok(());
-        }
-        if let Some((until, why)) = self.state.lock().wait.as_ref().filter(|(until, _)| call.now() < *until) {
-            return Err(self.passing(why, Some(until - call.now())));
-        }
         let client = site.client()?;
         let logging = Logging { rules: &self.rules, site, client, call };
-        let failed = logging.log_in().err();
-        if failed.is_none() {
-            // What is answered to questions from before says nothing of the new session.
-            client.session_begins();
-            self.worked.fetch_add(1, Ordering::SeqCst);
-        }
-        let mut state = self.state.lock();
-        (state.tries, state.wait) = (state.tries + 1, None);
-        if state.tries >= limits::WEB_LOGIN_ATTEMPTS_MAX {
-            let why = failed.clone().unwrap_or_else(|| "the login works, and pages ask for it again".into());
-            state.tries = 0;
-            state.wait = Some((call.now().saturating_add(limits::WEB_LOGIN_WAIT_MS), why));
-        }
-        let wait = state.wait.as_ref().map(|(until, _)| until - call.now());
-        drop(state);
-        match failed {
-            None => Ok(()),
-            Some(_) if call.cancel.cancelled() => Err(Fault::passing("cancelled", "logging in was stopped")),
-            Some(why) => {
-                site.note(self.passing(&why, None).to_string());
-                Err(self.passing(&why, wait))
-            }
-        }
-    }
-
-    /// A page was seen that was not to be seen before: the login works.
-    fn proven(&self) {
-        let mut state = self.state.lock();
-        (state.tries, state.wait) = (0, None);
+        self.session.renew((call, asked), client, before, || {
+            logging.log_in().inspect_err(|why| {
+                if !call.cancel.cancelled() {
+                    site.note(self.session.passing(why, None).to_string());
+                }
+            })
+        })
     }
 
     /// An answer, whether it is for whoever is not logged in; the beginning of a page is read for that.
@@ -152,27 +82,6 @@ impl Login {
             },
             other => (other, false),
         }
-    }
-}
-
-/// An event that this visit has begun; completed also where logging in panics: no time frees it.
-struct Owned<'l> {
-    events: &'l dyn Events,
-    event: &'l EventName,
-}
-
-impl Owned<'_> {
-    fn complete(self) -> Result<(), Fault> {
-        let completed = self.events.complete(self.event);
-        std::mem::forget(self);
-        completed
-    }
-}
-
-impl Drop for Owned<'_> {
-    fn drop(&mut self) {
-        // Nobody hears of a fault here: a panic is on its way.
-        let _ = self.events.complete(self.event);
     }
 }
 
@@ -213,7 +122,7 @@ impl Site {
         let Some(login) = self.login.as_ref().filter(|login| login.rules.cover(url)) else {
             return ask()?.answer().map(PageAnswer::Page);
         };
-        let before = login.worked.load(Ordering::SeqCst);
+        let before = login.session.worked();
         let response = ask()?;
         let (answer, is_out) = login.judged(response.head.status, response.answer());
         if !is_out {
@@ -228,12 +137,12 @@ impl Site {
         let (answer, is_out) = login.judged(status, response.answer());
         match is_out {
             false => {
-                login.proven();
+                login.session.proven();
                 answer.map(PageAnswer::Page)
             }
             // What is kept even from who is logged in is not for this reader, or not there.
             true if matches!(status, 401 | 403 | 404 | 410) => answer.map(PageAnswer::Page),
-            true => Err(login.passing("it answers as to nobody, although the login worked", None)),
+            true => Err(login.session.passing("it answers as to nobody, although the login worked", None)),
         }
     }
 }

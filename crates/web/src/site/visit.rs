@@ -11,11 +11,12 @@ use ingather_model::key::Stamp;
 use ingather_model::limits;
 use url::Url;
 
-use super::login::{LOGIN, PageAnswer};
+use super::login::PageAnswer;
 use super::paces::LEFT_ALONE;
 use super::{Site, kinds};
 use crate::http::{self, Answer, Condition, Head};
 use crate::memo::Memo;
+use crate::session::LOGIN;
 use crate::urls;
 
 /// How pages are related to those that they lead to, by their places.

@@ -12,11 +12,9 @@ use url::form_urlencoded::Serializer;
 use super::answers::{Answer, Said};
 use crate::http::faults::retry_in_ms;
 use crate::http::{self, Client, ClientSettings, Condition, Head, Response, fault_of};
+use crate::session::LOGIN;
 use crate::site::paces::Paces;
 use crate::urls;
-
-/// Code of the fault of a question that nobody may ask who is not logged in.
-pub(super) const LOGIN: &str = "login";
 
 /// The API of one wiki.
 pub(super) struct Api {

@@ -29,7 +29,7 @@ use ingather_model::limits;
 use parking_lot::Mutex;
 
 use self::answers::{Answer, State};
-use self::api::{Api, LOGIN};
+use self::api::Api;
 use self::login::Login;
 use self::names::{Addresses, ListName, Namespaces, start_key};
 use self::settings::{Checked, WikiSettings};
@@ -51,7 +51,7 @@ pub static REFERRING: RepositoryKind = RepositoryKind {
     open: |source, _| {
         let mut checked = settings::read(source)?;
         let paces = Paces::new(checked.delay_ms, checked.at_once);
-        let login = checked.login.take().map(Login::new);
+        let login = checked.login.take().map(|settings| Login::new(settings, checked.api.host_str()));
         let api = Api::new(checked.api.clone(), checked.client.clone(), paces);
         Ok(Arc::new(Wiki {
             api,

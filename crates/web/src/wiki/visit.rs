@@ -11,7 +11,8 @@ use ingather_model::limits;
 use super::answers::{Answer, Page, State};
 use super::login::Got;
 use super::names::{ListName, is_title};
-use super::{ABOUT, LOGIN, Meant, Names, Wiki};
+use super::{ABOUT, Meant, Names, Wiki};
+use crate::session::LOGIN;
 use crate::urls;
 
 /// How documents of a wiki are related to those that they lead to.
