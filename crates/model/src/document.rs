@@ -140,6 +140,10 @@ pub struct Links {
     pub robots: Vec<(String, String)>,
     /// After which time it says that it will have changed, milliseconds.
     pub changes_in_ms: Option<i64>,
+    /// When each of the things in it says that it will have changed, such as an entry of a feed when it is not valid any more; milliseconds
+    /// since 1970 UTC, in any order. It is looked at again at the first of these times that is to come (S1.18).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes_at: Vec<i64>,
 }
 
 /// A link as a document has it.

@@ -19,10 +19,12 @@ pub struct Memo {
     pub modified: Option<i64>,
     /// After which time it says that it will have changed, milliseconds: feeds say so.
     pub changes_in_ms: Option<i64>,
+    /// When the first of the things in it will have changed that were to change yet when it was read; milliseconds since 1970.
+    pub changes_at: Option<i64>,
 }
 
 /// First byte of a memo; another one is of another version, and says nothing.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 impl Memo {
     /// In bytes, as the next visit gets it. A validator that is too long is left out: the page is then asked for without a condition.
@@ -31,10 +33,11 @@ impl Memo {
         bytes.extend_from_slice(&self.status.to_le_bytes());
         self.basis.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
         let digest = self.digest.as_ref().map_or(&[][..], |digest| digest.as_slice());
-        let times = [self.modified, self.changes_in_ms].map(|time| time.map(i64::to_le_bytes));
-        let [modified, changes] =
-            times.each_ref().map(|time| time.as_ref().map_or(&[][..], |time| time.as_slice()));
-        for part in [digest, validator(&self.etag), validator(&self.last_modified), modified, changes] {
+        let times = [self.modified, self.changes_in_ms, self.changes_at];
+        let times = times.map(|time| time.map(i64::to_le_bytes));
+        let times = times.each_ref().map(|time| time.as_ref().map_or(&[][..], |time| time.as_slice()));
+        let texts = [digest, validator(&self.etag), validator(&self.last_modified)];
+        for part in texts.into_iter().chain(times) {
             let length = u16::try_from(part.len()).expect("a part is shorter than the whole may be");
             bytes.extend_from_slice(&length.to_le_bytes());
             bytes.extend_from_slice(part);
@@ -66,7 +69,7 @@ impl Memo {
                 _ => Some(i64::from_le_bytes(bytes.try_into().ok()?)),
             })
         };
-        let (modified, changes_in_ms) = (time()?, time()?);
+        let (modified, changes_in_ms, changes_at) = (time()?, time()?, time()?);
         let digest = match digest.len() {
             0 => None,
             _ => Some(<[u8; 32]>::try_from(digest).ok()?),
@@ -82,6 +85,7 @@ impl Memo {
             basis,
             modified,
             changes_in_ms,
+            changes_at,
         })
     }
 }
@@ -119,6 +123,7 @@ mod tests {
             basis: [u64::MAX; 4],
             modified: Some(i64::MIN),
             changes_in_ms: Some(i64::MAX),
+            changes_at: Some(i64::MAX),
         };
         assert!(memo.encode().len() <= MEMO_BYTES_MAX);
         assert_eq!(Memo::decode(&memo.encode()), Some(memo.clone()));
@@ -167,9 +172,9 @@ mod tests {
         }
 
         #[test]
-        fn a_memo_comes_back_as_it_was(etag in proptest::option::of("[ -~]{1,40}"), status: u16, digest: Option<[u8; 32]>, basis: [u64; 4], times: [Option<i64>; 2]) {
-            let [modified, changes_in_ms] = times;
-            let memo = Memo { etag, last_modified: Some("Fri, 25 Jun 2010 15:00:00 GMT".into()), digest, status, basis, modified, changes_in_ms };
+        fn a_memo_comes_back_as_it_was(etag in proptest::option::of("[ -~]{1,40}"), status: u16, digest: Option<[u8; 32]>, basis: [u64; 4], times: [Option<i64>; 3]) {
+            let [modified, changes_in_ms, changes_at] = times;
+            let memo = Memo { etag, last_modified: Some("Fri, 25 Jun 2010 15:00:00 GMT".into()), digest, status, basis, modified, changes_in_ms, changes_at };
             prop_assert_eq!(Memo::decode(&memo.encode()), Some(memo));
         }
     }

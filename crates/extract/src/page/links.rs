@@ -79,6 +79,13 @@ impl LinkSink {
     pub(crate) fn changes_in_ms(&mut self, milliseconds: i64) {
         self.found.changes_in_ms = Some(milliseconds);
     }
+
+    /// When something in it says that it will have changed, milliseconds since 1970 UTC. Who reads does not know what time it is.
+    pub(crate) fn changes_at(&mut self, milliseconds: i64) {
+        if self.found.changes_at.len() < limits::EXTRACT_PARTS_MAX {
+            self.found.changes_at.push(milliseconds);
+        }
+    }
 }
 
 impl TextSink<'_> {

@@ -71,9 +71,10 @@ impl Refers for Site {
         let memo = asked.memo.and_then(Memo::decode).filter(|memo| memo.basis == basis.0).unwrap_or_default();
         let visit =
             Visit { url: &url, handed_down: asked.handed_down, now: call.now(), sitemaps, basis, memo };
+        let asks_if_changed = !visit.is_overdue();
         let condition = Condition {
-            etag: visit.memo.etag.as_deref(),
-            last_modified: visit.memo.last_modified.as_deref(),
+            etag: visit.memo.etag.as_deref().filter(|_| asks_if_changed),
+            last_modified: visit.memo.last_modified.as_deref().filter(|_| asks_if_changed),
         };
         self.alike.visited(&url);
         let answered = match self.ask_for_page(call, asked, &url, condition) {
@@ -89,10 +90,17 @@ impl Refers for Site {
 }
 
 impl Visit<'_> {
-    /// When it is to be looked at again, where it says after which time it will have changed.
-    fn due(&self, changes_in_ms: Option<i64>) -> Dates {
-        let at = changes_in_ms.map(|after| self.now.saturating_add(after));
-        Dates { revisit_not_before: at, revisit_not_after: at, ..Dates::default() }
+    /// When it is to be looked at again, where it says after which time it will have changed, or when something in it will have: at the first
+    /// of these times.
+    fn due(&self, changes_in_ms: Option<i64>, changes_at: Option<i64>) -> Dates {
+        let paced = changes_in_ms.map(|after| self.now.saturating_add(after));
+        let first = [paced, changes_at].into_iter().flatten().min();
+        Dates { revisit_not_before: paced.and(first), revisit_not_after: first, ..Dates::default() }
+    }
+
+    /// Something in it has changed by now, as it said itself: an answer that it is as before would not say what is next.
+    fn is_overdue(&self) -> bool {
+        self.memo.changes_at.is_some_and(|at| at <= self.now)
     }
 
     /// Whether a page that came in whole has the same bytes as at the last visit, so that a new time of it tells nothing: sites that are built
@@ -161,7 +169,7 @@ impl Site {
     ) -> Result<VisitAnswer, Fault> {
         match answer {
             Answer::Unchanged(_) => {
-                let dates = visit.due(visit.memo.changes_in_ms);
+                let dates = visit.due(visit.memo.changes_in_ms, visit.memo.changes_at);
                 Ok(VisitAnswer::Unchanged { acl: self.checked.acl.clone(), dates })
             }
             Answer::Moved(head, to) => self.moved(visit, head.status, &to),
@@ -267,6 +275,7 @@ impl Site {
         if let Some(reason) = no_entry {
             return Ok(VisitAnswer::NoEntry(reason, leads));
         }
+        let changes_at = links.changes_at.iter().copied().filter(|at| *at > visit.now).min();
         let header = |name: &str| head.header(name).map(str::to_owned);
         let memo = Memo {
             etag: header("etag"),
@@ -276,11 +285,13 @@ impl Site {
             basis: visit.basis.0,
             modified,
             changes_in_ms: links.changes_in_ms,
+            changes_at,
         };
         // One that says until when it may be found is read each time: an answer that it is as before would not say that.
         let has_validator = memo.etag.is_some() || memo.last_modified.is_some();
         leads.memo = (has_validator && directives.until.is_none()).then(|| memo.encode());
-        let dates = Dates { expires_not_after: directives.until, ..visit.due(links.changes_in_ms) };
+        let dates =
+            Dates { expires_not_after: directives.until, ..visit.due(links.changes_in_ms, changes_at) };
         // The same bytes in another charset are another text, and so they are with another title.
         let handed =
             if visit.handed_down.is_empty() { String::new() } else { format!("{:?}", visit.handed_down) };

@@ -49,6 +49,8 @@ pub(super) struct Facts {
     /// All else, by name.
     pub(super) fields: Vec<(String, String)>,
     pub(super) pace: Pace,
+    /// When it is not valid any more, seconds since 1970 UTC.
+    pub(super) valid_until: Option<i64>,
 }
 
 /// A time, in seconds since 1970 UTC where it is understood.
@@ -152,8 +154,7 @@ impl Facts {
                 (&mut self.modified, element.text())
             }
             "expirationdate" => {
-                let time = Moment::of(&element.text());
-                time.into_iter().for_each(|time| self.field("expires", &time.shown()));
+                Moment::of(&element.text()).into_iter().for_each(|time| self.ends("expires", &time));
                 return true;
             }
             "dcterms:valid" => {
@@ -183,8 +184,18 @@ impl Facts {
                 _ => continue,
             };
             let time = piece.split_once('=').and_then(|(_, written)| Moment::of(written));
-            time.into_iter().for_each(|time| self.field(name, &time.shown()));
+            match (name, time) {
+                ("valid_until", Some(time)) => self.ends(name, &time),
+                (_, Some(time)) => self.field(name, &time.shown()),
+                (_, None) => {}
+            }
         }
+    }
+
+    /// It is not valid any more from a time on; the earliest counts.
+    fn ends(&mut self, name: &str, time: &Moment) {
+        self.field(name, &time.shown());
+        self.valid_until = [self.valid_until, time.seconds].into_iter().flatten().min();
     }
 
     fn take_person(&mut self, element: &Element<'_>) -> bool {

@@ -251,6 +251,9 @@ fn add(page: &mut TextSink<'_>, entry: &Facts, language: Option<&str>, told: &mu
             links.add(address, "entry", about);
         }
     }
+    if let Some((links, seconds)) = page.links().zip(entry.valid_until) {
+        links.changes_at(seconds.saturating_mul(1_000));
+    }
     page.inner_by(&name, |part| {
         let (body, short) = entry.body();
         part.set_media_type(if body.is_some_and(|words| words.is_markup) {

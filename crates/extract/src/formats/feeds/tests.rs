@@ -102,6 +102,15 @@ fn how_often_a_feed_changes_is_told_in_each_of_its_words() {
     assert_eq!(linked("a", channel.as_bytes()).unwrap().changes_in_ms, Some(26 * 3_600_000));
 }
 
+#[test]
+fn each_entry_says_until_when_it_is_valid() {
+    let feed = "<rss xmlns:d='http://purl.org/dc/terms/'><channel><title>t</title>\
+        <item><guid>1</guid><expirationDate>Thu, 01 Jan 1970 02:00:00 GMT</expirationDate></item><item><guid>2</guid></item>\
+        <item><guid>3</guid><d:valid>start=1970-01-01T00:00Z;end=1970-01-01T01:00Z</d:valid>\
+        <expirationDate>never</expirationDate></item></channel></rss>";
+    assert_eq!(linked("a.xml", feed.as_bytes()).unwrap().changes_at, [7_200_000, 3_600_000]);
+}
+
 fn names(feed: &str) -> Vec<String> {
     extract("a.xml", feed.as_bytes()).parts.into_iter().map(|part| part.name).collect()
 }

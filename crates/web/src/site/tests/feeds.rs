@@ -6,6 +6,7 @@ use ingather_contract::refers::HandedDown;
 use ingather_model::job::dates::Dates;
 
 use super::*;
+use crate::memo::Memo;
 
 const RSS: &str = "<rss version='2.0'><channel><item><link>/art/1</link></item></channel></rss>";
 
@@ -112,6 +113,41 @@ fn what_is_handed_down_is_bounded_and_another_title_makes_another_content() {
         }
     };
     assert_ne!(content("one"), content("two"));
+}
+
+/// S1.18: what is in it has one date together, the earliest.
+#[test]
+fn a_feed_is_due_when_the_first_of_its_entries_is_not_valid_any_more() {
+    let server = SiteServer::start();
+    server.put("/feed", Answer::of("application/rss+xml", RSS));
+    let feed = feed(&server, json!({}));
+    let key = server.url("/feed");
+    let now = call().now();
+    let [over, first, second, third] = [-1, 1, 2, 3].map(|hours| now + hours * 3_600_000);
+    let read = |changes_in_ms: Option<i64>, changes_at: &[i64]| {
+        let links = Links { changes_in_ms, changes_at: changes_at.to_owned(), ..Links::default() };
+        match visit_with(feed.as_ref(), &key, &links) {
+            Ok(VisitAnswer::Read(observed, leads)) => (observed.dates, leads.memo),
+            answer => panic!("{answer:?}"),
+        }
+    };
+    let bounds = |dates: Dates| (dates.revisit_not_before, dates.revisit_not_after);
+    let (dates, memo) = read(None, &[third, over, second]);
+    assert_eq!(bounds(dates), (None, Some(second)), "what is over is over");
+    let (paced, _) = read(Some(9 * 3_600_000), &[third, first]);
+    assert_eq!(bounds(paced), (Some(first), Some(first)), "earlier than the feed itself says");
+    assert_eq!(bounds(read(None, &[over]).0), (None, None));
+    let asked = Asked { memo: memo.as_deref(), ..Asked::of(&key) };
+    match visit_asked(feed.as_ref(), &asked, &Links::default()) {
+        Ok(VisitAnswer::Unchanged { dates, .. }) => assert_eq!(bounds(dates), (None, Some(second))),
+        answer => panic!("{answer:?}"),
+    }
+    // Once that time has come it is read whole: what is as before would not say which entry is the next one.
+    let memo = Memo::decode(&memo.unwrap()).unwrap();
+    let overdue = Memo { changes_at: Some(over), ..memo }.encode();
+    let asked = Asked { memo: Some(&overdue), ..Asked::of(&key) };
+    let answer = visit_asked(feed.as_ref(), &asked, &Links::default());
+    assert!(matches!(answer, Ok(VisitAnswer::Read(..))), "{answer:?}");
 }
 
 #[test]
