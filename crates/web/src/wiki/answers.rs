@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ingather_contract::refers::HandedDown;
+use ingather_model::key::Stamp;
 use ingather_model::limits;
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -213,13 +214,22 @@ impl State {
         format!("1 {} {}", self.revision, self.touched).into_bytes()
     }
 
+    /// What makes it another document, known from a list as well as from a visit. A page whose `touched` has moved is another one even where its text
+    /// is the same: it was read for that, and the next list has to name just what is held.
+    pub(super) fn version(&self) -> Stamp {
+        Stamp::of(self.line().as_bytes())
+    }
+
     /// For the page, from a list.
     pub(super) fn handed_down(&self) -> HandedDown {
+        HandedDown::from([(HANDED.to_owned(), [self.line()].into())])
+    }
+
+    fn line(&self) -> String {
         let modified = self.modified.map_or_else(|| "-".to_owned(), |time| time.to_string());
         let is_readable = if self.is_readable { "open" } else { "shut" };
         let author = self.author.as_deref().unwrap_or_default();
-        let line = format!("{} {} {modified} {is_readable} {author}", self.revision, self.touched);
-        HandedDown::from([(HANDED.to_owned(), [line].into())])
+        format!("{} {} {modified} {is_readable} {author}", self.revision, self.touched)
     }
 
     /// What lists say of a page, and whether they agree; of several the latest. A page that has moved from one list to the next is told of by both

@@ -101,7 +101,6 @@ impl Wiki {
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Halt> {
         let mut record = record(visit, state, parsed);
-        let content = version(state, &record, &parsed.text);
         let mut html: &[u8] = parsed.text.as_bytes();
         let html: &mut dyn Read = &mut html;
         // What links there are, the wiki knows better than its text.
@@ -110,7 +109,7 @@ impl Wiki {
         let acl = self.checked.acl.clone();
         let access = Stamp::of(format!("{acl:?}").as_bytes());
         let dates = Dates::default();
-        let observed = Observed { content, access, identity: 0, acl, record, dates };
+        let observed = Observed { content: state.version(), access, identity: 0, acl, record, dates };
         Ok(VisitAnswer::Read(Box::new(observed), leads))
     }
 
@@ -169,18 +168,4 @@ fn record(visit: &PageVisit<'_>, state: &State, parsed: &Parsed) -> Record {
         record.fields.insert("category".to_owned(), categories);
     }
     record
-}
-
-/// What makes it another document: its text, and what is told of it beside that.
-fn version(state: &State, record: &Record, text: &str) -> Stamp {
-    let mut hash = blake3::Hasher::new();
-    let author = state.author.iter().map(String::as_str);
-    let categories = record.fields.get("category").into_iter().flatten().map(String::as_str);
-    let told = [record.title.as_str(), text].into_iter().chain(author).chain(categories);
-    hash.update(&state.revision.to_le_bytes());
-    for text in told {
-        hash.update(&(text.len() as u64).to_le_bytes());
-        hash.update(text.as_bytes());
-    }
-    Stamp::of(hash.finalize().as_bytes())
 }

@@ -2,11 +2,11 @@
 
 mod hostile;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ingather_contract::call::{CallContext, Cancel, Clock};
-use ingather_contract::refers::{Asked, HandedDown, VisitAnswer};
+use ingather_contract::refers::{Asked, HandedDown, NamedVersion, VisitAnswer};
 use ingather_contract::repository::{HostContext, Repository};
 use ingather_model::access::Acl;
 use ingather_model::document::{Links, Record};
@@ -223,6 +223,37 @@ fn a_page_is_read_with_one_request_and_is_as_before_without_any() {
     let late = visit_as(site.as_ref(), &Asked { handed_down: &before, ..Asked::of(&key) });
     assert_eq!((late.why().as_str(), late.text), ("read", html("avocado")));
     assert_eq!(server.asked(), ["text A", "state A", "text A"]);
+}
+
+/// What is held by the version that a list names takes no turn at the host (coverage S1.11–S1.14).
+#[test]
+fn lists_name_the_versions_of_pages_that_may_be_read() {
+    let server = ScriptedWiki::start(10);
+    server.write("A", "apple", &[]);
+    server.write("B", "banana", &[]);
+    server.shut("B", Some("permissiondenied"));
+    let site = wiki(&server, json!({}));
+    let named = || match visit(site.as_ref(), &seeds(site.as_ref())[0]).answer {
+        Ok(VisitAnswer::NoEntry(_, leads)) => leads.references.into_iter().map(|to| (to.key, to.version)),
+        answer => panic!("{answer:?}"),
+    };
+    let versions: BTreeMap<String, Option<NamedVersion>> = named().collect();
+    assert_eq!(versions[&server.url("B")], None, "it may be shut by now");
+    let read = || match visit(site.as_ref(), &server.url("A")).answer {
+        Ok(VisitAnswer::Read(observed, _)) => {
+            Some(NamedVersion { content: observed.content, acl: observed.acl })
+        }
+        answer => panic!("{answer:?}"),
+    };
+    assert_eq!(versions[&server.url("A")], read());
+    server.render("A", "apricot");
+    let after: BTreeMap<String, Option<NamedVersion>> = named().collect();
+    assert_ne!(
+        after[&server.url("A")],
+        versions[&server.url("A")],
+        "what a template changes is another version"
+    );
+    assert_eq!(after[&server.url("A")], read());
 }
 
 #[test]

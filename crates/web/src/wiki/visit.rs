@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ingather_contract::call::CallContext;
 use ingather_contract::events::EventName;
-use ingather_contract::refers::{Asked, HandedDown, Leads, ReadPage, Reference, Refers, VisitAnswer};
+use ingather_contract::refers::{
+    Asked, HandedDown, Leads, NamedVersion, ReadPage, Reference, Refers, VisitAnswer,
+};
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::limits;
 
@@ -268,8 +270,13 @@ impl Wiki {
             self.note("a page has too long an address to be taken".to_owned());
             return None;
         };
-        let hands_down = State::of(page).map(|state| state.handed_down()).unwrap_or_default();
-        Some(reference(key, LIST, hands_down))
+        let state = State::of(page);
+        let version = state
+            .as_ref()
+            .filter(|state| state.is_readable)
+            .map(|state| NamedVersion { content: state.version(), acl: self.checked.acl.clone() });
+        let hands_down = state.map(|state| state.handed_down()).unwrap_or_default();
+        Some(Reference { version, ..reference(key, LIST, hands_down) })
     }
 
     fn next_list(&self, list: &ListName, on: Vec<(String, String)>) -> Result<Option<Reference>, Fault> {
