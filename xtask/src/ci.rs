@@ -1,8 +1,9 @@
 //! `cargo x ci`: everything that is checked before a change is taken, in stages with a budget each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,10 @@ const STAGES: &[Stage] = &[
     // Whether every row of the bench works, and whether counts have grown; after the tests, which build most of it.
     Stage { name: "bench", command: &["cargo", "x", "bench", "--small"], minutes: 3 },
 ];
+
+/// Lines of what failed tests said that are repeated at the end, and letters of each: it may have been an hour of output ago.
+const FAILURE_LINES_MAX: usize = 80;
+const FAILURE_LETTERS_MAX: usize = 400;
 
 /// Where tests say that they were not run: `ingather_testkit::rights`.
 const NOT_RUN: &str = "INGATHER_TEST_NOT_RUN";
@@ -141,8 +146,14 @@ fn run_stage(root: &Path, command: &[&str], limit: Duration, not_run: &Path) -> 
         .args(&command[1..])
         .current_dir(root)
         .env(NOT_RUN, not_run)
+        .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| format!("cannot start: {error}"))?;
+    let (tell, told) = mpsc::channel();
+    if let Some(said) = child.stdout.take() {
+        // Nobody waits for it any more where it cannot be sent.
+        std::thread::spawn(move || drop(tell.send(passed_on(said))));
+    }
     let (done, over) = mpsc::channel::<()>();
     let pid = child.id();
     // A watchdog of its own, so that the child itself can be waited for.
@@ -156,11 +167,31 @@ fn run_stage(root: &Path, command: &[&str], limit: Duration, not_run: &Path) -> 
     let status = child.wait().map_err(|error| format!("cannot be waited for: {error}"));
     drop(done);
     let late = watchdog.join().unwrap_or(true);
+    // Something that the stage left behind may hold its output open.
+    let failures = told.recv_timeout(Duration::from_secs(10)).unwrap_or_default();
     match status? {
         _ if late => Err(format!("took longer than its {} s and was ended", limit.as_secs())),
         status if status.success() => Ok(()),
-        status => Err(format!("failed ({status})")),
+        status => Err(format!("failed ({status}){failures}")),
     }
+}
+
+/// Shows what a stage says, and keeps the end of what failed tests said, between `failures:` and `test result:`.
+fn passed_on(told: impl Read) -> String {
+    let mut kept = VecDeque::new();
+    let mut is_failure = false;
+    for line in BufReader::new(told).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        is_failure = (is_failure || line == "failures:") && !line.starts_with("test result:");
+        if is_failure {
+            kept.push_back(line.chars().take(FAILURE_LETTERS_MAX).collect::<String>());
+            if kept.len() > FAILURE_LINES_MAX {
+                kept.pop_front();
+            }
+        }
+    }
+    kept.iter().map(|line| format!("\n{line}")).collect()
 }
 
 /// Ends a process and all that it has started.
@@ -211,6 +242,18 @@ mod tests {
         assert_eq!(run_stage(root, &["true"], LATE, root), Ok(()));
         assert!(run_stage(root, &["false"], LATE, root).unwrap_err().contains("failed"));
         assert!(run_stage(root, &["no-such-program"], LATE, root).unwrap_err().contains("cannot start"));
+    }
+
+    #[test]
+    fn what_failed_tests_said_is_said_again_in_the_end() {
+        let told = "test a ... FAILED\n\nfailures:\n\n---- a stdout ----\nno apple\n\nfailures:\n    a\n\ntest result: FAILED. 1 failed\nmore\n";
+        assert_eq!(
+            passed_on(told.as_bytes()).trim(),
+            "failures:\n\n---- a stdout ----\nno apple\n\nfailures:\n    a"
+        );
+        let long = format!("failures:\n{}why\n", "line\n".repeat(500));
+        let kept = passed_on(long.as_bytes());
+        assert!(kept.ends_with("\nwhy") && kept.lines().count() == FAILURE_LINES_MAX + 1);
     }
 
     #[test]
