@@ -12,7 +12,7 @@ use jiff::fmt::rfc2822::DateTimeParser;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use super::visit::{REDIRECT, Visit, reference};
+use super::visit::{Visit, reference};
 use super::{Site, kinds};
 use crate::directives::{Directives, link_is_followed};
 use crate::http::Head;
@@ -113,7 +113,7 @@ impl Site {
         let canonical = canonical.and_then(|link| self.checked.urls.resolve(base, link).ok());
         let canonical = canonical.filter(|canonical| canonical != url);
         if let Some(canonical) = canonical.filter(|canonical| self.admits(canonical, &mut leads)) {
-            leads.references.push(Reference { relation: REDIRECT, ..reference(&canonical) });
+            leads.references.push(visit.found_at(&canonical));
             return (leads, Some(Reason::new("canonical", format!("it says that it is {canonical}"))));
         }
         if !directives.may_be_found(visit.now) {

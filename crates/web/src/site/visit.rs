@@ -98,6 +98,11 @@ impl Visit<'_> {
         Dates { revisit_not_before: paced.and(first), revisit_not_after: first, ..Dates::default() }
     }
 
+    /// A reference to the page that is found in place of this one. What a feed says of an entry is meant for that page.
+    pub(super) fn found_at(&self, url: &Url) -> Reference {
+        Reference { relation: REDIRECT, hands_down: self.handed_down.clone(), ..reference(url) }
+    }
+
     /// Something in it has changed by now, as it said itself: an answer that it is as before would not say what is next.
     fn is_overdue(&self) -> bool {
         self.memo.changes_at.is_some_and(|at| at <= self.now)
@@ -228,7 +233,7 @@ impl Site {
         }
         match self.judged(to.as_str(), &HandedDown::new()) {
             Ok(_) => {
-                leads.references = vec![Reference { relation: REDIRECT, ..reference(&to) }];
+                leads.references = vec![visit.found_at(&to)];
                 Ok(VisitAnswer::NoEntry(reason, leads))
             }
             Err(why) => Ok(VisitAnswer::NoEntry(outside(&to, &why.message), leads)),

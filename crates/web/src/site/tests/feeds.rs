@@ -115,6 +115,27 @@ fn what_is_handed_down_is_bounded_and_another_title_makes_another_content() {
     assert_ne!(content("one"), content("two"));
 }
 
+#[test]
+fn what_a_feed_says_of_an_entry_reaches_the_page_behind_a_redirect_and_the_canonical_one() {
+    let server = SiteServer::start();
+    server.put("/feed", Answer::of("application/rss+xml", RSS));
+    let feed = feed(&server, json!({"paths": ["/"]}));
+    server.put("/art/1", Answer::status(301).with("location", "/art/one"));
+    let handed = HandedDown::from([("title".to_owned(), BTreeSet::from(["One".to_owned()]))]);
+    server.put("/art/2", Answer::page("words"));
+    let canonical = Links { canonical: Some("/art/one".to_owned()), ..Links::default() };
+    for (path, links) in [("/art/1", Links::default()), ("/art/2", canonical)] {
+        let key = server.url(path);
+        match visit_asked(feed.as_ref(), &Asked { handed_down: &handed, ..Asked::of(&key) }, &links) {
+            Ok(VisitAnswer::NoEntry(_, leads)) => {
+                let to = &leads.references[0];
+                assert_eq!((to.key.as_str(), &to.hands_down), (server.url("/art/one").as_str(), &handed));
+            }
+            answer => panic!("{answer:?}"),
+        }
+    }
+}
+
 /// S1.18: what is in it has one date together, the earliest.
 #[test]
 fn a_feed_is_due_when_the_first_of_its_entries_is_not_valid_any_more() {
