@@ -20,6 +20,7 @@ mod turns;
 mod waiting;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -100,6 +101,7 @@ impl Default for ClientSettings {
 /// Asks for pages; all calls may come from many threads at once.
 pub struct Client {
     client: legacy::Client<Connector, Full<Bytes>>,
+    connections: Arc<Parts>,
     agent: HeaderValue,
     credentials: Credentials,
     cookies: cookies::Jar,
@@ -213,7 +215,9 @@ impl Client {
             tls: TlsConnector::from(Arc::new(settings.tls.config()?)),
             proxy,
             connect: Duration::from_millis(settings.connect_ms),
+            begun: AtomicUsize::new(0),
         }));
+        let connections = Arc::clone(&connector.0);
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
@@ -229,6 +233,7 @@ impl Client {
         let session_origins = origins.collect::<Result<_, _>>().map_err(|error| bad(error.to_string()))?;
         Ok(Client {
             client,
+            connections,
             agent,
             credentials,
             cookies: cookies::Jar::shared_by(session_origins),
@@ -270,16 +275,28 @@ impl Client {
         let url = asked.url;
         let host = url.host_str().unwrap_or_default();
         let idle = Duration::from_millis(self.settings.idle_ms);
-        let mut given = None;
-        for round in 0.. {
+        let (mut given, mut rounds, mut was_kept) = (None, 0, false);
+        loop {
             self.turns.take(call, url)?;
             let end = now() + Duration::from_millis(self.settings.total_ms);
             let session = self.cookies.session();
             let (request, proof) = self.request(asked, call.now())?;
+            let begun = self.connections.begun.load(Ordering::SeqCst);
             let answer = network().block_on(watched(&call.cancel, idle, end, self.client.request(request)));
             self.turns.over(url);
-            let answer = answer.map_err(|waited| waited.fault(host))?;
-            let answer = answer.map_err(|error| faults::of_request(&error, host))?;
+            let answer = match answer.map_err(|waited| waited.fault(host))? {
+                Ok(answer) => answer,
+                // A server may close a connection that was kept just when it is asked over it; that says nothing of the page. A form is sent once.
+                Err(error)
+                    if begun == self.connections.begun.load(Ordering::SeqCst)
+                        && asked.form.is_none()
+                        && faults::has_no_answer(&error)
+                        && !std::mem::replace(&mut was_kept, true) =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(faults::of_request(&error, host)),
+            };
             let (parts, incoming) = answer.into_parts();
             let head = Head { status: parts.status.as_u16(), headers: parts.headers };
             let is_late = session != self.cookies.session();
@@ -287,7 +304,7 @@ impl Client {
                 self.cookies.take(url, cookie, call.now());
             }
             if head.status == 401
-                && round < limits::WEB_DIGEST_ROUNDS_MAX
+                && rounds < limits::WEB_DIGEST_ROUNDS_MAX
                 && let Some(Told::Proof(digest)) = self.credentials.of_host(url)
                 && digest.asked_again(
                     head.headers(header::WWW_AUTHENTICATE.as_str()),
@@ -295,6 +312,7 @@ impl Client {
                     &mut given,
                 )
             {
+                rounds += 1;
                 continue;
             }
             let times = Times { idle, end, cancel: call.cancel.clone() };
@@ -307,7 +325,6 @@ impl Client {
                 now: call.now(),
             });
         }
-        unreachable!("the last round is answered")
     }
 }
 

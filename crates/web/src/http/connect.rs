@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub(super) struct Parts {
     pub(super) tls: TlsConnector,
     pub(super) proxy: Option<Proxy>,
     pub(super) connect: Duration,
+    /// How many connections were begun.
+    pub(super) begun: AtomicUsize,
 }
 
 /// Why there is no connection.
@@ -78,6 +81,7 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let parts = Arc::clone(&self.0);
+        parts.begun.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             let host = uri.host().unwrap_or_default().to_owned();
             let late = ConnectError::Late(host.clone());

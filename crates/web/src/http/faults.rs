@@ -1,6 +1,7 @@
 //! What the failures of a network and the words of a server mean for a document.
 
 use std::error::Error;
+use std::io::ErrorKind;
 use std::net::IpAddr;
 
 use hyper_util::client::legacy;
@@ -23,6 +24,18 @@ pub(super) fn of_request(error: &legacy::Error, host: &str) -> Fault {
         cause = at.source();
     }
     Fault::passing("connection", format!("no answer of `{host}`: {error}"))
+}
+
+/// Whether a connection ended before a byte of the answer came. One that was kept may be closed by its server at any time (RFC 9112, 9.5).
+pub(super) fn has_no_answer(error: &legacy::Error) -> bool {
+    let causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |cause| (*cause).source());
+    let is_ended = |cause: &(dyn Error + 'static)| {
+        let http = cause.downcast_ref::<hyper::Error>().map(|error| error.is_incomplete_message());
+        let ended = [ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted, ErrorKind::BrokenPipe];
+        let io = cause.downcast_ref::<std::io::Error>().map(|error| ended.contains(&error.kind()));
+        http.or(io).unwrap_or(false)
+    };
+    causes.into_iter().any(is_ended)
 }
 
 fn of_connect(error: &ConnectError) -> Fault {

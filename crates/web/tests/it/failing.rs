@@ -1,5 +1,6 @@
 //! Servers that break off, stall, lie, and never end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use ingather_contract::call::CallContext;
 use ingather_model::fault::Fault;
 use ingather_web::http::{Answer, Client, Condition, fault_of};
 
-use crate::server::{Server, call, client, fails, page, read, settings};
+use crate::server::{Server, call, client, fails, head_of, page, read, settings};
 
 #[test]
 fn a_page_that_is_cut_off_is_an_error_and_never_a_short_page() {
@@ -51,6 +52,26 @@ fn a_connection_that_is_reset_is_an_error_that_passes() {
             other => panic!("{first}: {other:?}"),
         }
     }
+}
+
+#[test]
+fn a_connection_that_was_kept_and_is_closed_when_it_is_asked_costs_no_page_and_a_new_one_is_tried_once() {
+    let is_first = AtomicBool::new(true);
+    let server = Server::saying(move |_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na");
+        if is_first.swap(false, Ordering::SeqCst) {
+            // It reads the next request, and says nothing.
+            head_of(stream);
+        }
+    });
+    let client = client();
+    for path in ["/a", "/b"] {
+        assert_eq!(read(&client, &server.url(path)).unwrap(), b"a", "{path}");
+    }
+    assert_eq!(server.connections(), 2);
+    let silent = Server::sending("");
+    assert_eq!(fails(&client, &silent.url("/")), "cut_off");
+    assert_eq!((silent.heads().len(), silent.connections()), (1, 1));
 }
 
 #[test]
