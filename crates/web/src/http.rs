@@ -20,7 +20,6 @@ mod turns;
 mod waiting;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -46,7 +45,7 @@ pub use turns::Turns;
 
 use addresses::Guard;
 use body::{Times, WireBody};
-use connect::{Connector, Parts};
+use connect::{Connector, HasAnswered, Parts};
 use credentials::{Credentials, Told};
 use request::Outgoing;
 pub(crate) use waiting::pause;
@@ -101,7 +100,6 @@ impl Default for ClientSettings {
 /// Asks for pages; all calls may come from many threads at once.
 pub struct Client {
     client: legacy::Client<Connector, Full<Bytes>>,
-    connections: Arc<Parts>,
     agent: HeaderValue,
     credentials: Credentials,
     cookies: cookies::Jar,
@@ -215,9 +213,7 @@ impl Client {
             tls: TlsConnector::from(Arc::new(settings.tls.config()?)),
             proxy,
             connect: Duration::from_millis(settings.connect_ms),
-            begun: AtomicUsize::new(0),
         }));
-        let connections = Arc::clone(&connector.0);
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
@@ -233,7 +229,6 @@ impl Client {
         let session_origins = origins.collect::<Result<_, _>>().map_err(|error| bad(error.to_string()))?;
         Ok(Client {
             client,
-            connections,
             agent,
             credentials,
             cookies: cookies::Jar::shared_by(session_origins),
@@ -281,15 +276,14 @@ impl Client {
             let end = now() + Duration::from_millis(self.settings.total_ms);
             let session = self.cookies.session();
             let (request, proof) = self.request(asked, call.now())?;
-            let begun = self.connections.begun.load(Ordering::SeqCst);
             let answer = network().block_on(watched(&call.cancel, idle, end, self.client.request(request)));
             self.turns.over(url);
             let answer = match answer.map_err(|waited| waited.fault(host))? {
                 Ok(answer) => answer,
                 // A server may close a connection that was kept just when it is asked over it; that says nothing of the page. A form is sent once.
                 Err(error)
-                    if begun == self.connections.begun.load(Ordering::SeqCst)
-                        && asked.form.is_none()
+                    if asked.form.is_none()
+                        && HasAnswered::before(&error)
                         && faults::has_no_answer(&error)
                         && !std::mem::replace(&mut was_kept, true) =>
                 {
@@ -297,6 +291,7 @@ impl Client {
                 }
                 Err(error) => return Err(faults::of_request(&error, host)),
             };
+            answer.extensions().get::<HasAnswered>().into_iter().for_each(HasAnswered::note);
             let (parts, incoming) = answer.into_parts();
             let head = Head { status: parts.status.as_u16(), headers: parts.headers };
             let is_late = session != self.cookies.session();

@@ -5,11 +5,13 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http::Extensions;
 use hyper::Uri;
+use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use ingather_model::limits::WEB_ADDRESSES_MAX;
@@ -33,8 +35,23 @@ pub(super) struct Parts {
     pub(super) tls: TlsConnector,
     pub(super) proxy: Option<Proxy>,
     pub(super) connect: Duration,
-    /// How many connections were begun.
-    pub(super) begun: AtomicUsize,
+}
+
+/// Whether a connection has brought an answer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HasAnswered(Arc<AtomicBool>);
+
+impl HasAnswered {
+    pub(super) fn note(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the connection on which a request failed had brought an answer before: it was kept since then.
+    pub(super) fn before(error: &legacy::Error) -> bool {
+        let mut extras = Extensions::new();
+        error.connect_info().iter().for_each(|connected| connected.get_extras(&mut extras));
+        extras.get::<HasAnswered>().is_some_and(|answered| answered.0.load(Ordering::SeqCst))
+    }
 }
 
 /// Why there is no connection.
@@ -81,7 +98,6 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let parts = Arc::clone(&self.0);
-        parts.begun.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             let host = uri.host().unwrap_or_default().to_owned();
             let late = ConnectError::Late(host.clone());
@@ -198,7 +214,7 @@ pub(super) struct Wire {
 
 impl Connection for Wire {
     fn connected(&self) -> Connected {
-        let connected = Connected::new().proxy(self.to_proxy);
+        let connected = Connected::new().proxy(self.to_proxy).extra(HasAnswered::default());
         if self.is_http2 { connected.negotiated_h2() } else { connected }
     }
 }
