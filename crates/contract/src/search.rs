@@ -95,6 +95,8 @@ pub struct Hit {
     pub component: String,
     /// Where a person finds it.
     pub uri: String,
+    /// Of an entry of a feed: the page that it is about.
+    pub link: Option<String>,
     /// Title, or the file name when it has none.
     pub title: String,
     /// How well it matches.

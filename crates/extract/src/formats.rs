@@ -105,11 +105,12 @@ pub fn holds_documents(media: &str) -> bool {
             | "application/vnd.ms-outlook-pst"
             | "application/vnd.ms-tnef"
             | "application/pdf"
-            | detect::RSS
-            | detect::ATOM
-            | detect::CDF
-            | detect::JSON_FEED
-    )
+    ) || is_feed(media)
+}
+
+/// Whether that is a feed, whose parts are entries.
+pub fn is_feed(media: &str) -> bool {
+    matches!(media, detect::RSS | detect::ATOM | detect::CDF | detect::JSON_FEED)
 }
 
 /// Reads one document or part: finds its type, and calls the reader for it.

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use ingather_model::document::Links;
 use serde::{Deserialize, Serialize};
 
-pub use formats::{holds_documents, is_readable};
+pub use formats::{holds_documents, is_feed, is_readable};
 pub use input::Input;
 pub use isolation::confine::{self, InForce};
 pub use isolation::pool::{Pool, Settings};

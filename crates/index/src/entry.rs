@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ingather_contract::output::{Change, OutputEntry};
-use ingather_model::document::{INSIDE, component_of};
+use ingather_model::document::{ENTRY_LINK, INSIDE, component_of};
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
 use serde::{Deserialize, Serialize};
@@ -94,6 +94,14 @@ impl<'a> StoredFields<'a> {
     /// Where a person finds it.
     pub(crate) fn uri(&self) -> &str {
         self.foreign_uri.as_deref().or_else(|| self.id.get(..self.uri_bytes)).unwrap_or(&self.id)
+    }
+
+    /// Of an entry of a feed, the page that it is about.
+    pub(crate) fn link(&self) -> Option<&str> {
+        let link = self.fields.get(ENTRY_LINK)?.first()?.as_str();
+        let is_inside = self.id.len() > self.uri_bytes;
+        let is_page = ["http://", "https://"].iter().any(|scheme| link.starts_with(scheme));
+        (is_inside && is_page).then_some(link)
     }
 
     /// Name of the component; empty for the document itself.

@@ -266,6 +266,7 @@ impl Searcher {
             job_name: stored_fields.job_name.to_string(),
             component: stored_fields.component(),
             uri: stored_fields.uri().to_owned(),
+            link: stored_fields.link().map(str::to_owned),
             title: stored_fields.shown_title().to_owned(),
             score,
             has_all_words: is_complete,

@@ -158,6 +158,10 @@ pub struct Link {
     pub fields: BTreeMap<String, Vec<String>>,
 }
 
+/// Field of an entry of a feed with the address of the page that it is about. Nothing else inside a document has it: whoever opens such a hit
+/// goes there.
+pub const ENTRY_LINK: &str = "link";
+
 /// Between the name of a container and the name of what is in it.
 pub const INSIDE: &str = "!/";
 

@@ -100,7 +100,7 @@ fn tell(hit: &Hit, folds: bool) {
             .flatten()
             .collect();
     show::pieces(&[(Look::Strong, title), (Look::Plain, &format!("  {}", facts.join(" · ")))]);
-    show::line(&format!("  {}", hit.path));
+    show::line(&format!("  {}", hit.link.as_ref().unwrap_or(&hit.path)));
     let mut pieces = vec![(Look::Plain, "  ")];
     let text = hit.snippet.as_str();
     let mut at = 0;

@@ -180,6 +180,9 @@ pub struct Hit {
     pub component: String,
     /// Where a person finds it.
     pub uri: String,
+    /// Of an entry of a feed: the page that it is about, by http or https.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
     /// Title, or the file name when it has none.
     pub title: String,
     /// How well it matches.
@@ -398,6 +401,7 @@ impl From<contract::Hit> for Hit {
             document: hit.document,
             component: hit.component,
             uri: hit.uri,
+            link: hit.link,
             title: hit.title,
             score: hit.score,
             snippet: hit.snippet.text,

@@ -147,12 +147,9 @@ fn counted(total: usize) -> String {
 
 fn one(page: &mut Page, hit: &Hit) {
     page.marks("<li><h2>");
-    if may_lead_to(&hit.uri) {
-        page.marks("<a rel=\"noreferrer\" href=\"")
-            .text(&hit.uri)
-            .marks("\">")
-            .text(&hit.title)
-            .marks("</a>");
+    let address = hit.link.as_ref().unwrap_or(&hit.uri);
+    if may_lead_to(address) {
+        page.marks("<a rel=\"noreferrer\" href=\"").text(address).marks("\">").text(&hit.title).marks("</a>");
     } else {
         page.text(&hit.title);
     }

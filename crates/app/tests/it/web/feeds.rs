@@ -34,6 +34,12 @@ fn entries_of_a_feed_are_found_and_go_with_it() {
         hits.iter().filter(|hit| hit["component"] != "").count()
     };
     assert_eq!(entries("apple"), 1);
+    // Whoever opens such a hit wants its page.
+    let hits = sandbox.run(&["search", "apple", "--all", "--json"]).exits(0).json();
+    let links: Vec<&str> = hits.iter().filter_map(|hit| hit["link"].as_str()).collect();
+    assert_eq!(links, [server.url("/1")]);
+    let shown = sandbox.run(&["search", "apple", "--all"]).exits(0).out;
+    assert!(shown.contains(&format!("  {}\n", server.url("/1"))), "{shown}");
     server.put("/feed.xml", feed(&server, &[("/2", "banana"), ("/3", "cherry")]));
     let (counts, code) = sync(&sandbox, &source, &[]);
     assert_eq!((counts.get("updated"), code), (1, 0), "{counts:?}");

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use ingather_contract::transform::{Audience, Verdict};
 use ingather_extract::pictures::Sight;
 use ingather_extract::{DEFAULT_LANGUAGE, Extracted, InForce, Loss, Pool, Request};
-use ingather_model::document::{Component, EXTRACTION, INSIDE, Links, Parts, Record};
+use ingather_model::document::{Component, ENTRY_LINK, EXTRACTION, INSIDE, Links, Parts, Record};
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::limits;
 use whatlang::Detector;
@@ -140,6 +140,10 @@ pub(crate) fn take(
 fn components(outer: &str, container: &mut Extracted, parts: &mut Parts) {
     for found in std::mem::take(&mut container.parts) {
         let (mut found, holds_documents) = unpacked(found);
+        if !ingather_extract::is_feed(&container.media_type) {
+            // An attachment must not say where its hit leads.
+            found.fields.remove(ENTRY_LINK);
+        }
         let name = format!("{outer}{}", found.name);
         found.size = found.size.or(container.size);
         found.modified = found.modified.or(container.modified);
