@@ -34,6 +34,11 @@ pub trait Refers: Send + Sync {
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault>;
 
+    /// Who may see whatever there is, where its settings alone say that. Whoever was let in by other settings is shut out of what cannot be visited now.
+    fn audience(&self) -> Option<&Acl> {
+        None
+    }
+
     /// How documents can be related to those that they lead to, in words of jobs that count hops: each kind by itself. At least one, at most
     /// [`limits::RELATIONS_MAX`](ingather_model::limits::RELATIONS_MAX), always the same ones in the same order.
     fn relations(&self) -> &'static [&'static str] {

@@ -1,6 +1,7 @@
 //! Sources that are read over HTTP and found by following links: web sites, feeds, wikis.
 #![warn(missing_docs)]
 
+mod container;
 pub mod directives;
 pub mod feed;
 pub mod http;

@@ -141,6 +141,10 @@ impl Refers for Contained {
         self.0.refers().map(Refers::relations).unwrap_or_default()
     }
 
+    fn audience(&self) -> Option<&Acl> {
+        self.0.refers().and_then(Refers::audience)
+    }
+
     fn visit(
         &self,
         call: &CallContext,

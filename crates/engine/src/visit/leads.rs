@@ -318,8 +318,20 @@ impl<'r> Visitor<'r> {
             Page::Fault(Fault::Unreadable(reason)) if !failpoint(Failpoint::ShutStaysVisible) => {
                 self.shut(reason)
             }
+            Page::Fault(fault) if fault != Fault::Gone && self.is_for_fewer()? => self.shut(fault.reason()),
             Page::Fault(fault) => self.fault(fault, None),
         }
+    }
+
+    /// Whether outputs may show it to somebody whom the settings of its source do not let in any more: what cannot be visited would be shown to
+    /// them until it can.
+    fn is_for_fewer(&self) -> Result<bool> {
+        let audience = self.run.author.repository.refers().and_then(Refers::audience);
+        let known = self.item.known.as_ref().and_then(|known| known.acl_id);
+        let (Some(audience), Some(known)) = (audience, known) else { return Ok(false) };
+        let now = self.acl_id_of(audience)?;
+        let mut acls = self.run.acls();
+        Ok(known != now && !self.run.reader.read(|sql| acls.is_within(sql, known, now))?)
     }
 
     /// What its source does not let us read any more is shown to nobody: who may still read it, nobody can tell.

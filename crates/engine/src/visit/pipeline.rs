@@ -170,7 +170,7 @@ impl Pipeline {
     }
 
     /// Sends one document through, and what is found in it; reads `content` to its end unless the document is declined. Takes
-    /// what is in `record`. `links`: for what it says of other documents, where somebody asks.
+    /// what is in `record`, but for its time of change: dates of the document go by that. `links`: for what it says of other documents, where somebody asks.
     pub(crate) fn pass(
         &self,
         call: &CallContext,
@@ -192,7 +192,9 @@ impl Pipeline {
         watch: &mut dyn FnMut(&After<'_>),
     ) -> std::result::Result<Passed, Fault> {
         let mut hashing = Hashing::new(content, record.charset.as_deref());
-        let mut flows = Flows::new(self, Flow::of(std::mem::take(record)));
+        let modified = record.modified;
+        let taken = std::mem::replace(record, Record { modified, ..Record::default() });
+        let mut flows = Flows::new(self, Flow::of(taken));
         for (at, stage) in self.stages.iter().enumerate() {
             let after = self.tree.stages[at];
             let mut flow = flows.after(after);
@@ -481,5 +483,38 @@ impl Names {
             ..record
         });
         Component { name, record }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ingather_contract::call::{CallContext, Cancel, Clock};
+
+    use super::*;
+
+    struct Still;
+
+    impl Clock for Still {
+        fn now(&self) -> i64 {
+            0
+        }
+    }
+
+    /// A document expires by when it was written, whatever has read it since (decision 0039).
+    #[test]
+    fn what_has_passed_keeps_the_time_of_its_change() {
+        let exit = Exit { after: None, when: None, outputs: vec!["one".to_owned()] };
+        let tree = Tree { stages: Vec::new(), outputs: vec![None] };
+        let pipeline = Pipeline { stages: Vec::new(), tree, exits: vec![exit], versions: Vec::new() };
+        let call = CallContext { clock: Arc::new(Still), cancel: Cancel::default() };
+        let mut record = Record { uri: "x".to_owned(), modified: Some(7), ..Record::default() };
+        let audience = || -> Audience { unreachable!("no stage asks") };
+        let passed = pipeline.pass(&call, &audience, &mut record, &mut std::io::empty(), None).unwrap();
+        assert_eq!(
+            (record, passed.arrivals[0].record.modified),
+            (Record { modified: Some(7), ..Record::default() }, Some(7))
+        );
     }
 }

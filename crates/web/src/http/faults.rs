@@ -91,7 +91,7 @@ fn with_causes(error: &dyn Error) -> String {
 pub(super) fn of_status(status: u16, host: &str, retry_after: Option<&str>, now: i64) -> Fault {
     let says = format!("`{host}` answers {status}");
     match status {
-        401 | 403 | 407 => Fault::unreadable(format!("{says}: this reader may not have it")),
+        401 | 403 => Fault::unreadable(format!("{says}: this reader may not have it")),
         408 | 425 | 429 | 500..=599 => Fault::Passing {
             reason: Reason::new(if status == 429 { "too_many_requests" } else { "server" }, says),
             retry_in_ms: retry_after.and_then(|text| retry_in_ms(text, now)),

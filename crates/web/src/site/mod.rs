@@ -19,15 +19,13 @@ use std::sync::{Arc, OnceLock};
 use ingather_contract::call::CallContext;
 use ingather_contract::refers::{Asked, HandedDown, Refers, VisitAnswer};
 use ingather_contract::repository::{
-    ContainerReport, Listing, Named, Observed, Presence, ReadContent, Repository, RepositoryCapabilities,
-    RepositoryKind, SourceStatus,
+    Listing, Named, Observed, Presence, ReadContent, Repository, RepositoryCapabilities, RepositoryKind,
+    SourceStatus,
 };
 use ingather_contract::settings::schema_of;
-use ingather_model::access::Acl;
 use ingather_model::document::Links;
 use ingather_model::fairness::pace::Pace;
 use ingather_model::fault::{Fault, Reason};
-use ingather_model::key::Stamp;
 use parking_lot::Mutex;
 use url::Url;
 
@@ -54,9 +52,6 @@ pub static REFERRING: RepositoryKind = RepositoryKind {
     source_schema: schema_of::<SiteSettings>,
     open: |source, _| open(source, false),
 };
-
-/// The container of all pages: who may see one, it says itself.
-const CONTAINER: &str = "web:";
 
 /// Opens a site, or a feed.
 pub(crate) fn open(source: &serde_json::Value, is_feed: bool) -> Result<Arc<dyn Repository>, Fault> {
@@ -131,18 +126,6 @@ impl Site {
         let mut notes = self.notes.lock();
         if notes.len() < ingather_model::limits::WEB_NOTES_MAX && !notes.contains(&sentence) {
             notes.push(sentence);
-        }
-    }
-
-    /// Where all documents are; everybody may pass, and each says who may see it.
-    fn container() -> ContainerReport {
-        ContainerReport {
-            name: CONTAINER.to_owned(),
-            parent: None,
-            identity: CONTAINER.to_owned(),
-            acl: Acl::open(),
-            folder: Some(String::new()),
-            stamp: Stamp::NONE,
         }
     }
 

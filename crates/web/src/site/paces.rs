@@ -15,7 +15,7 @@ use crate::http::{Turns, pause};
 use crate::urls;
 
 /// Code of the faults of pages that are not asked for because their host wants no requests for a while.
-pub(super) const LEFT_ALONE: &str = "left_alone";
+pub(crate) const LEFT_ALONE: &str = "left_alone";
 
 /// The paces of the hosts of one job.
 pub(crate) struct Paces {

@@ -6,7 +6,8 @@ use ingather_model::fault::Fault;
 use ingather_model::key::Stamp;
 use url::Url;
 
-use super::{CONTAINER, Site};
+use super::Site;
+use crate::container::{self, CONTAINER};
 use crate::urls;
 
 /// Path of the sitemap that sites have without saying so.
@@ -35,7 +36,7 @@ impl Listing for Seeds {
             let item = Item { name: name.to_owned(), content: Stamp::NONE, access: Stamp::NONE, identity: 0 };
             Group { parent: parent.to_owned(), container: Some(CONTAINER.to_owned()), items: vec![item] }
         });
-        Some(Ok(Page { groups: groups.collect(), containers: vec![Site::container()], ..Page::default() }))
+        Some(Ok(Page { groups: groups.collect(), containers: vec![container::report()], ..Page::default() }))
     }
 }
 

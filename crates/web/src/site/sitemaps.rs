@@ -66,8 +66,8 @@ impl Site {
     }
 
     /// Where a sitemap is redirected to, another one is.
-    pub(super) fn moved_sitemap(&self, to: &Url) -> Vec<Reference> {
-        let to = self.sitemap_reference(to);
+    pub(super) fn moved_sitemap(&self, to: &Url, leads: &mut Leads) -> Vec<Reference> {
+        let to = self.sitemap_reference(to).filter(|_| self.counted(to, leads).is_ok());
         to.map(|to| Reference { relation: REDIRECT, ..to }).into_iter().collect()
     }
 
@@ -89,7 +89,9 @@ impl Site {
         let summary = sitemap::read(content, url, &self.checked.urls, &is_own, &mut |found| {
             let to = match found {
                 Found::Page(entry) => self.admits(&entry.url, &mut leads).then(|| reference(&entry.url)),
-                Found::Sitemap(entry) => self.sitemap_reference(&entry.url),
+                Found::Sitemap(entry) => self
+                    .sitemap_reference(&entry.url)
+                    .filter(|_| self.counted(&entry.url, &mut leads).is_ok()),
             };
             leads.references.extend(to);
         });

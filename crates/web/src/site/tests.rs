@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ingather_contract::call::{CallContext, Cancel, Clock};
-use ingather_contract::refers::{Asked, VisitAnswer};
+use ingather_contract::refers::{Asked, HandedDown, VisitAnswer};
 use ingather_contract::repository::{HostContext, Repository};
 use ingather_model::access::Acl;
 use ingather_model::document::{Link, Links};
@@ -257,6 +257,47 @@ fn redirects_are_followed_as_links_and_never_out_of_the_job() {
     let out = visited("/docs/out");
     assert_eq!((why(&out), led(&server, &out).len()), ("redirect_outside".to_owned(), 0));
     assert_eq!(why(&visited("/docs/loop")), "redirect_loop");
+}
+
+/// A chain of redirects without end, and indexes of sitemaps that lead to ever more of them, are bounded as links are.
+#[test]
+fn what_leads_on_without_end_is_bounded_by_the_addresses_that_are_alike() {
+    let server = SiteServer::start();
+    let number = |path: &str| path.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u32>().unwrap_or(0);
+    let own = server.url("");
+    server.answer_by(move |asked| match asked.path.as_str() {
+        path if path.starts_with("/docs/r") => {
+            Some(Answer::status(301).with("Location", &format!("/docs/r{}", number(path) + 1)))
+        }
+        path if path.starts_with("/sitemap") => Some(Answer::of(
+            "application/xml",
+            format!(
+                "<sitemapindex><sitemap><loc>{own}/sitemap{}.xml</loc></sitemap></sitemapindex>",
+                number(path) + 1
+            ),
+        )),
+        _ => None,
+    });
+    let site = site(&server, json!({"sitemaps": true, "traps": {"alike_max": 20}}));
+    for first in ["/docs/r0", "/sitemap0.xml"] {
+        let mut at = vec![server.url(first)];
+        let mut visited = 0;
+        let role = HandedDown::from([("role".to_owned(), BTreeSet::from(["sitemap".to_owned()]))]);
+        while let Some(key) = at.pop() {
+            visited += 1;
+            assert!(visited < 50, "{key}");
+            let handed = if first.contains("sitemap") { role.clone() } else { HandedDown::new() };
+            let asked = Asked { handed_down: &handed, ..Asked::of(&key) };
+            match visit_asked(site.as_ref(), &asked, &Links::default()) {
+                Ok(VisitAnswer::NoEntry(_, leads)) => {
+                    at.extend(leads.references.iter().map(|to| to.key.clone()));
+                    assert!(leads.incomplete || !at.is_empty(), "what is left out by a number is not gone");
+                }
+                answer => panic!("{key}: {answer:?}"),
+            }
+        }
+        assert!(visited > 15, "{first}: {visited}");
+    }
 }
 
 #[test]

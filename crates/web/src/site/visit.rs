@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use ingather_contract::call::CallContext;
 use ingather_contract::refers::{Asked, HandedDown, Leads, ReadPage, Reference, Refers, VisitAnswer};
 use ingather_contract::repository::Observed;
+use ingather_model::access::Acl;
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::job::dates::Dates;
 use ingather_model::key::Stamp;
@@ -38,6 +39,10 @@ pub(super) struct Visit<'v> {
 }
 
 impl Refers for Site {
+    fn audience(&self) -> Option<&Acl> {
+        Some(&self.checked.acl)
+    }
+
     fn relations(&self) -> &'static [&'static str] {
         RELATIONS
     }
@@ -228,11 +233,13 @@ impl Site {
         }
         let reason = Reason::new("redirect", format!("it is redirected to {to}"));
         if self.is_read_as_sitemap(visit.url, visit.handed_down) {
-            leads.references = self.moved_sitemap(&to);
+            leads.references = self.moved_sitemap(&to, &mut leads);
             return Ok(VisitAnswer::NoEntry(reason, leads));
         }
-        match self.judged(to.as_str(), &HandedDown::new()) {
-            Ok(_) => {
+        let judged = self.judged(to.as_str(), &HandedDown::new());
+        // Each of a chain without end leads to one that nobody has seen.
+        match judged.and_then(|to| if self.is_start(&to) { Ok(()) } else { self.counted(&to, &mut leads) }) {
+            Ok(()) => {
                 leads.references = vec![visit.found_at(&to)];
                 Ok(VisitAnswer::NoEntry(reason, leads))
             }
@@ -242,17 +249,19 @@ impl Site {
 
     /// Whether a link leads to a document of the job; where a bound against names without end was met, not all that it leads to is known.
     pub(super) fn admits(&self, url: &Url, leads: &mut Leads) -> bool {
-        let judged = self.judged_page(url);
-        let (reason, is_by_number) = match judged {
-            Ok(()) => match self.alike.admit(url, self.checked.scope.traps()) {
-                Ok(()) => return true,
-                Err(reason) => (reason, true),
-            },
-            Err(reason) => (reason, false),
-        };
-        leads.incomplete |= is_by_number;
-        self.left_out.note(url, &reason);
-        false
+        if let Err(reason) = self.judged_page(url) {
+            self.left_out.note(url, &reason);
+            return false;
+        }
+        self.counted(url, leads).is_ok()
+    }
+
+    /// Counts an address among those that are alike; one that is too much leaves unknown what else there is.
+    pub(super) fn counted(&self, url: &Url, leads: &mut Leads) -> Result<(), Reason> {
+        self.alike.admit(url, self.checked.scope.traps()).inspect_err(|reason| {
+            leads.incomplete = true;
+            self.left_out.note(url, reason);
+        })
     }
 
     fn page(

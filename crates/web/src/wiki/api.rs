@@ -1,7 +1,7 @@
 //! Questions to a wiki: one request each, and what its errors mean. Nothing that goes wrong here is ever an answer about a page.
 
 use std::io::Read;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ingather_contract::call::CallContext;
 use ingather_model::fault::{Exhausted, Fault, Reason};
@@ -13,7 +13,7 @@ use super::answers::{Answer, Said};
 use crate::http::faults::retry_in_ms;
 use crate::http::{self, Client, ClientSettings, Condition, Head, Response, fault_of};
 use crate::session::LOGIN;
-use crate::site::paces::Paces;
+use crate::site::paces::{LEFT_ALONE, Paces};
 use crate::urls;
 
 /// The API of one wiki.
@@ -21,19 +21,21 @@ pub(super) struct Api {
     pub(super) url: Url,
     /// What all its documents share, first of all its host.
     pub(super) bins: Vec<String>,
-    pub(super) paces: Paces,
+    pub(super) paces: Arc<Paces>,
     settings: ClientSettings,
     /// Made when it is needed first: reading the certificates of a system takes longer than most questions about a job.
     client: OnceLock<Result<Client, Reason>>,
 }
 
 impl Api {
-    pub(super) fn new(url: Url, settings: ClientSettings, paces: Paces) -> Api {
+    pub(super) fn new(url: Url, settings: ClientSettings, paces: Arc<Paces>) -> Api {
         Api { bins: urls::bins(&url), url, paces, settings, client: OnceLock::new() }
     }
 
     pub(super) fn client(&self) -> Result<&Client, Fault> {
-        let made = self.client.get_or_init(|| Client::new(self.settings.clone()));
+        let made = self.client.get_or_init(|| {
+            Client::new(self.settings.clone()).map(|client| client.by_turns(self.paces.clone()))
+        });
         made.as_ref().map_err(|reason| Fault::Refused(reason.clone()))
     }
 
@@ -67,7 +69,8 @@ impl Api {
         match &answer {
             Ok(_) => self.paces.answered(self.host()),
             Err(Fault::Passing { reason, retry_in_ms, .. })
-                if retry_in_ms.is_some() || reason.code == "too_many_requests" =>
+                if reason.code != LEFT_ALONE
+                    && (retry_in_ms.is_some() || reason.code == "too_many_requests") =>
             {
                 self.paces.slower(self.host(), *retry_in_ms);
             }

@@ -16,11 +16,10 @@ use std::sync::Arc;
 use ingather_contract::call::CallContext;
 use ingather_contract::refers::{Asked, Refers, VisitAnswer};
 use ingather_contract::repository::{
-    ContainerReport, Group, Item, Listing, Named, Observed, Page, Presence, ReadContent, Repository,
-    RepositoryCapabilities, RepositoryKind, SourceStatus,
+    Group, Item, Listing, Named, Observed, Page, Presence, ReadContent, Repository, RepositoryCapabilities,
+    RepositoryKind, SourceStatus,
 };
 use ingather_contract::settings::schema_of;
-use ingather_model::access::Acl;
 use ingather_model::document::Links;
 use ingather_model::fairness::pace::Pace;
 use ingather_model::fault::{Fault, Reason};
@@ -33,6 +32,7 @@ use self::api::Api;
 use self::login::Login;
 use self::names::{Addresses, ListName, Namespaces, start_key};
 use self::settings::{Checked, WikiSettings};
+use crate::container::{self, CONTAINER};
 use crate::site::paces::Paces;
 use crate::urls;
 
@@ -50,7 +50,7 @@ pub static REFERRING: RepositoryKind = RepositoryKind {
     source_schema: schema_of::<WikiSettings>,
     open: |source, _| {
         let mut checked = settings::read(source)?;
-        let paces = Paces::new(checked.delay_ms, checked.at_once);
+        let paces = Arc::new(Paces::new(checked.delay_ms, checked.at_once));
         let login = checked.login.take().map(|settings| Login::new(settings, checked.api.host_str()));
         let api = Api::new(checked.api.clone(), checked.client.clone(), paces);
         Ok(Arc::new(Wiki {
@@ -64,9 +64,6 @@ pub static REFERRING: RepositoryKind = RepositoryKind {
         }))
     },
 };
-
-/// The container of all pages: who may see one, it says itself.
-const CONTAINER: &str = "wiki:";
 
 /// The question for what a wiki says of itself.
 const ABOUT: &[(&str, &str)] = &[("action", "query"), ("meta", "siteinfo"), ("siprop", "general|namespaces")];
@@ -222,15 +219,8 @@ impl Repository for Wiki {
                 items: vec![item(name)],
             }
         });
-        let container = ContainerReport {
-            name: CONTAINER.to_owned(),
-            parent: None,
-            identity: CONTAINER.to_owned(),
-            acl: Acl::open(),
-            folder: Some(String::new()),
-            stamp: Stamp::NONE,
-        };
-        let page = Page { groups: groups.collect(), containers: vec![container], ..Page::default() };
+        let page =
+            Page { groups: groups.collect(), containers: vec![container::report()], ..Page::default() };
         Ok(Box::new(Seeds(Some(page))))
     }
 

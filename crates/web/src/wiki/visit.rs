@@ -7,6 +7,7 @@ use ingather_contract::events::EventName;
 use ingather_contract::refers::{
     Asked, HandedDown, Leads, NamedVersion, ReadPage, Reference, Refers, VisitAnswer,
 };
+use ingather_model::access::Acl;
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::limits;
 
@@ -84,6 +85,10 @@ impl Refers for Wiki {
             Err(Halt::Answer(answer)) => Ok(*answer),
             Err(Halt::Fault(fault)) => Err(fault),
         }
+    }
+
+    fn audience(&self) -> Option<&Acl> {
+        Some(&self.checked.acl)
     }
 
     fn relations(&self) -> &'static [&'static str] {

@@ -192,6 +192,23 @@ fn a_site_is_for_those_whom_its_job_names() {
     assert_eq!(sandbox.run(&["search", "apple", "--as", "nobody", "--json"]).exits(0).json().len(), 3);
 }
 
+/// Whoever may not see a site any more sees nothing of it once its job has run, also of pages that cannot be asked for then.
+#[test]
+fn who_is_not_named_any_more_finds_nothing_also_of_pages_that_fail() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    let root = server.url("/docs/");
+    sync(&sandbox, &root, HERE);
+    let seen = || sandbox.run(&["search", "apple", "--as", "nobody", "--json"]).exits(0).json().len();
+    assert_eq!(seen(), 3);
+    server.answer_by(|_| Some(Answer::status(500)));
+    let (counts, code) = sync(&sandbox, &root, &["--update", "--set", "access=[\"unix:u:4242\"]"]);
+    assert_eq!((counts.get("deleted"), code), (0, 1), "{counts:?}");
+    assert_eq!((seen(), found(&sandbox, &server, "apple").len()), (0, 3));
+    // Whom it is for again finds it when it was read.
+    let (_, code) = sync(&sandbox, &root, &["--update", "--set", "access=[\"everybody\"]"]);
+    assert_eq!((seen(), code), (0, 1), "who may see a page that fails is not widened");
+}
+
 #[test]
 fn addresses_that_only_this_machine_reaches_are_refused_until_they_are_allowed() {
     let (sandbox, server) = (Sandbox::sqlite(), site());

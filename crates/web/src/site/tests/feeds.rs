@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ingather_contract::refers::HandedDown;
 use ingather_model::job::dates::Dates;
 
 use super::*;

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ingather_contract::refers::HandedDown;
-
 use super::*;
 
 fn role() -> HandedDown {

@@ -43,6 +43,27 @@ fn errors_of_a_wiki_say_what_they_mean_and_never_that_a_page_is_gone() {
 }
 
 #[test]
+fn a_wiki_that_wants_to_be_left_alone_is_not_asked() {
+    let server = ScriptedWiki::start(10);
+    server.write("A", "apple", &[]);
+    let site = wiki(&server, json!({}));
+    let key = server.url("A");
+    assert_eq!(visit(site.as_ref(), &key).why(), "read");
+    server.server.answer_by(|_| Some(Answer::status(429).with("Retry-After", "3600")));
+    assert_eq!(visit(site.as_ref(), &key).why(), "too_many_requests");
+    server.server.asked();
+    for _ in 0..3 {
+        match visit(site.as_ref(), &key).answer {
+            Err(Fault::Passing { reason, retry_in_ms: Some(wait), .. }) => {
+                assert!(reason.code == "left_alone" && wait > 3_000_000, "{reason:?} {wait}");
+            }
+            answer => panic!("{answer:?}"),
+        }
+    }
+    assert_eq!(server.server.asked().len(), 0);
+}
+
+#[test]
 fn a_page_that_is_too_large_is_left_out_and_a_list_is_not() {
     let server = ScriptedWiki::start(10);
     server.write("A", &"apple ".repeat(1_000), &[]);
