@@ -174,6 +174,8 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::ShorterWayStops, Check::Scenario("hops_shorter_way")),
     (Failpoint::TooFarStays, Check::Scenario("hops")),
     (Failpoint::NamedIsEnough, Check::Scenario("named_versions_of_unconfirmed")),
+    (Failpoint::NamedLeadNowhereLater, Check::Scenario("named_versions_and_killed")),
+    (Failpoint::NamedExpires, Check::Scenario("dates_of_named_versions")),
     (Failpoint::NoEntryUnguarded, Check::Scenario("site_no_entries")),
     (Failpoint::ForNowIsForGood, Check::Scenario("site_for_now")),
     (Failpoint::EmptySeedsUnguarded, Check::Scenario("site_leads_nowhere")),

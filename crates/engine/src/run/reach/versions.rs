@@ -65,10 +65,15 @@ pub(super) fn as_named(
         let confirmed = confirmed(run, sql, &same)?;
         let waits: HashSet<i64> = queue::request_counts(sql, &same)?.into_iter().map(|(id, ..)| id).collect();
         let failed = queue::failures(sql, &same)?;
+        let dates = documents::dates::seen(sql, &same)?;
+        // Of one that is to expire by now it is asked when it was written.
+        let expires =
+            |id: &i64| dates.get(id).and_then(|seen| seen.expires).is_some_and(|at| at <= run.call.now());
         let is_held = |id: &i64| {
             (confirmed.contains(id) || failpoint(Failpoint::NamedIsEnough))
                 && !waits.contains(id)
                 && !failed.contains_key(id)
+                && (!expires(id) || failpoint(Failpoint::NamedExpires))
         };
         as_named.extend(same.into_iter().filter(is_held));
     }
