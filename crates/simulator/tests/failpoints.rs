@@ -172,6 +172,7 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::UnreachedHandsDown, Check::Scenario("handed_down_unreached")),
     (Failpoint::MemoOfOtherParents, Check::Scenario("handed_down_and_killed")),
     (Failpoint::ShorterWayStops, Check::Scenario("hops_shorter_way")),
+    (Failpoint::NearerForgets, Check::Scenario("hops_and_missing")),
     (Failpoint::TooFarStays, Check::Scenario("hops")),
     (Failpoint::NamedIsEnough, Check::Scenario("named_versions_of_unconfirmed")),
     (Failpoint::NamedLeadNowhereLater, Check::Scenario("named_versions_and_killed")),
