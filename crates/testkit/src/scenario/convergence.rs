@@ -33,6 +33,7 @@ impl Play {
         self.resume_all()?;
         let has_dates = self.live_jobs().iter().any(|job| !job.definition.dates.is_default());
         let rounds = if has_dates { DATED_ROUNDS_MAX } else { ROUNDS_MAX };
+        let mut still = 0;
         for round in 0..rounds {
             // What is missing from a site has to be so for as long.
             let is_over_a_site = self.live_jobs().iter().any(reader::is_over_a_site);
@@ -44,7 +45,12 @@ impl Play {
             let unrest = |play: &Play| !(play.unrest().is_empty() && play.narrow().is_empty());
             // A first run may go on with one that had begun before all was put right.
             let goes_on = is_over_a_site && round == 0;
-            if self.round()? && !goes_on && self.world.shelves.values().all(silent) && !unrest(self) {
+            let is_still =
+                self.round()? && !goes_on && self.world.shelves.values().all(silent) && !unrest(self);
+            still = if is_still { still + 1 } else { 0 };
+            // Of a page that expired before it was believed to be missing outputs hold nothing any more: it goes in silence, and what it led to
+            // is of the round behind that.
+            if still > usize::from(has_dates) {
                 self.at_rest();
                 return Ok(());
             }

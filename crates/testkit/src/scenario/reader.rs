@@ -224,7 +224,7 @@ impl Reader {
         let certain = Bounds::narrowest(sights.iter()).within(seeds, &is_closed, &|name| leads(name).1);
         let mut handed: Both<BTreeMap<String, Names>> = Default::default();
         // Where not all seeds are named, what was reached by others stays, and hands down what it did.
-        let names_all = sights.iter().all(|sight| sight.named >= sight.seeds.len());
+        let names_all = sights.iter().all(|sight| sight.named > sight.seeds.len());
         let others = self.pages.keys().filter(|name| !names_all && !possible.contains(*name));
         for name in possible.iter().chain(others) {
             let (leads, hands) = (leads(name), self.hands(name, &sights));
