@@ -43,7 +43,16 @@ pub struct Seeds {
 impl Seeds {
     /// So many seeds, once, on SQLite, until one fails.
     pub fn of(from: u64, count: u64) -> Seeds {
-        Seeds { from, count, at_once: 8, repeat: 1, walks: false, kind: Kind::Sqlite, failures_max: 1, until: None }
+        Seeds {
+            from,
+            count,
+            at_once: 8,
+            repeat: 1,
+            walks: false,
+            kind: Kind::Sqlite,
+            failures_max: 1,
+            until: None,
+        }
     }
 
     fn wrong(&self, seed: u64) -> Vec<String> {

@@ -82,7 +82,8 @@ impl World {
         let start = format!("job {job} ");
         let Some(line) = self.lines.iter().rfind(|line| line.starts_with(&start)) else { return };
         let others = line.split(' ').filter(|word| !word.starts_with(begin));
-        let line = others.chain([with].into_iter().filter(|with| !with.is_empty())).collect::<Vec<&str>>().join(" ");
+        let line =
+            others.chain([with].into_iter().filter(|with| !with.is_empty())).collect::<Vec<&str>>().join(" ");
         self.tell(&line);
     }
 

@@ -76,7 +76,7 @@ impl Play {
             return Some(format!("and no run of {} has looked", job.name));
         };
         let is_left_out =
-            |sight: &Sight| sight.readable(name).is_some_and(|page| wanted(job, output, page).is_none());
+            |sight: &Sight| sight.with_text(name).is_some_and(|page| wanted(job, output, page).is_none());
         let stays = reached.stays(name) && !reached.sights.iter().any(is_left_out);
         stays.then(|| format!("which can be reached by {}", job.name))
     }
@@ -124,7 +124,8 @@ impl Play {
                 let of = |all: &BTreeMap<String, Names>| all.get(name).cloned().unwrap_or_default();
                 let (least, most) = (of(&reached.handed.0), of(&reached.handed.1));
                 if !(least.is_subset(&handed) && handed.is_subset(&most)) {
-                    found.push(format!("{output} holds {name}, handed {handed:?}, not {least:?} to {most:?}"));
+                    found
+                        .push(format!("{output} holds {name}, handed {handed:?}, not {least:?} to {most:?}"));
                 }
             }
         }

@@ -100,6 +100,8 @@ pub(super) struct BeforeReading {
     /// Number of the last run, and the site, by job.
     jobs: BTreeMap<String, (i64, Sight)>,
     at: i64,
+    /// In which process it was.
+    process: u64,
     /// No output refuses anything.
     sound: bool,
 }
@@ -139,6 +141,7 @@ impl Reader {
             Answer::Fault(_) => (led.possible.clone(), led.certain.clone()),
         };
         match page.failing {
+            0 if sight.waits.contains(name) => (&led.possible | &possible, certain),
             0 => (possible, certain),
             _ => (&led.possible | &possible, &led.certain & &certain),
         }
@@ -167,8 +170,7 @@ impl Reader {
     fn believed(&self, sights: &[Sight], times: Times) -> (Names, Names) {
         let names: Names = sights.iter().flat_map(|sight| sight.pages.keys()).cloned().collect();
         let known = self.pages.keys().cloned().collect();
-        let missing =
-            (&names | &known).into_iter().filter(|name| sights.iter().any(|s| s.is_missing(name)));
+        let missing = (&names | &known).into_iter().filter(|name| sights.iter().any(|s| s.is_missing(name)));
         let mut believed = (Names::new(), Names::new());
         for name in missing {
             let since = self.led(&name).missing;
@@ -242,8 +244,11 @@ impl Reader {
     /// What is known from here on.
     fn learn(&mut self, reached: &Reached, (from, to): (i64, i64)) {
         let sights = &reached.sights;
+        // By their last visits, which are over.
+        let visited: Vec<Sight> =
+            sights.iter().cloned().map(|sight| Sight { waits: Names::new(), ..sight }).collect();
         let known = |name: &String| {
-            let leads = self.all_leads(name, (sights, &reached.believed));
+            let leads = self.all_leads(name, (&visited, &reached.believed));
             (name.clone(), leads, self.hands(name, sights).1)
         };
         let known: Vec<(String, (Links, Links), Names)> = reached.possible.iter().map(known).collect();
@@ -264,11 +269,16 @@ impl Reader {
             led.certain = if is_certain { certain } else { &led.certain & &certain };
             let is_read = is_certain && sights.iter().all(|sight| !sight.fails(&name));
             led.hands = if is_read {
-                sights.iter().filter_map(|sight| sight.pages.get(&name)).flat_map(|page| page.hands.clone()).collect()
+                sights
+                    .iter()
+                    .filter_map(|sight| sight.pages.get(&name))
+                    .flat_map(|page| page.hands.clone())
+                    .collect()
             } else {
                 hands
             };
-            led.may_expire |= sights.iter().any(|sight| sight.may_have_expired(&name) || sight.can_expire(&name));
+            led.may_expire |=
+                sights.iter().any(|sight| sight.may_have_expired(&name) || sight.can_expire(&name));
             led.due = due;
             led.was_there = (led.was_there || is_there_for_sure) && !goes;
             led.missing = match (is_missing, led.missing) {
@@ -391,13 +401,16 @@ impl Play {
         self.readers.waits.extend(waiting);
         let jobs = self.sites().into_iter().map(|job| (job.name.clone(), (job.run, self.sight(&job))));
         let sound = self.world.shelves.values().all(|shelf| locked(shelf).is_sound());
-        BeforeReading { jobs: jobs.collect(), at: self.world.clock.now(), sound }
+        let (at, process) = (self.world.clock.now(), self.world.processes);
+        BeforeReading { jobs: jobs.collect(), at, process, sound }
     }
 
     /// Readers go along with the runs of a step.
     pub(super) fn read(&mut self, before: BeforeReading, (word, rest): (&str, &str)) {
-        // A run visits what waits for events, unless one is pending at its end. Of several runs one may have ended before it was completed.
-        let may_wait = !(self.events().is_empty() && word == "run");
+        // A run visits what waits for events, unless one is pending at its end, which another process does not know. Of several runs one may have
+        // ended before it was completed.
+        let is_known = before.process == self.world.processes && word == "run";
+        let may_wait = !(is_known && self.events().is_empty());
         let is_pass = word == "run" && rest.split(' ').any(|word| word == "pass");
         for job in self.sites() {
             let sight = self.sight(&job);
@@ -423,6 +436,7 @@ impl Play {
                 if may_wait {
                     sight.fail(&|name| waits.contains(name));
                 }
+                sight.waits.clone_from(waits);
                 reader.sights.push(sight);
             }
             reader.hindered |= !before.sound;

@@ -32,6 +32,8 @@ pub(super) struct Sight {
     pub(super) hops: Hops,
     /// What its pages go by that have dates.
     pub(super) rules: Option<DateRules>,
+    /// Pages that may have waited for events: meanwhile they lead to what they led to before.
+    pub(super) waits: Names,
     /// Pages that have expired for sure.
     pub(super) expired: Names,
     /// Those of which that is not known.
@@ -64,6 +66,12 @@ impl Sight {
         let is_none = self.erased.contains(name) || self.may_have_expired(name);
         let page = self.pages.get(name).filter(|_| !is_none)?;
         (page.failing == 0 && matches!(page.answer, Answer::Text | Answer::CutOff)).then_some(page)
+    }
+
+    /// A page that answers with its text, whether it is visited or not.
+    pub(super) fn with_text(&self, name: &str) -> Option<&Page> {
+        let page = self.pages.get(name)?;
+        matches!(page.answer, Answer::Text | Answer::CutOff).then_some(page)
     }
 
     pub(super) fn answer(&self, name: &str) -> Answer {
@@ -144,9 +152,8 @@ impl Sight {
     /// Whether a page that is read now expires at some time.
     pub(super) fn can_expire(&self, name: &str) -> bool {
         let says_so = |page: &Page| page.dates.expires_not_after.is_some();
-        self.rules.is_some_and(|rules| {
-            rules.expire_minutes.is_some() || self.pages.get(name).is_some_and(says_so)
-        })
+        self.rules
+            .is_some_and(|rules| rules.expire_minutes.is_some() || self.pages.get(name).is_some_and(says_so))
     }
 
     /// When a page that was read by then is looked at again at the latest; none: never, for all that is known.

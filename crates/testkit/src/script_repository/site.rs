@@ -148,7 +148,9 @@ impl Site {
     fn version(&self, page: &Page) -> Stamp {
         let Page { text, links, redirects, hands, answer, dates, .. } = page;
         match self.versioned {
-            true => Stamp::of(format!("{text} {links:?} {redirects:?} {hands:?} {answer:?} {dates:?}").as_bytes()),
+            true => {
+                Stamp::of(format!("{text} {links:?} {redirects:?} {hands:?} {answer:?} {dates:?}").as_bytes())
+            }
             false => Stamp::of(text.as_bytes()),
         }
     }
@@ -157,10 +159,7 @@ impl Site {
     fn named_version(&self, name: &str) -> Option<NamedVersion> {
         let is_plain = |page: &&Page| !self.versioned || page.answer == Answer::Text;
         let page = self.pages.get(name).filter(is_plain)?;
-        Some(NamedVersion {
-            content: self.version(page),
-            acl: page.acl.clone().unwrap_or_else(Acl::open),
-        })
+        Some(NamedVersion { content: self.version(page), acl: page.acl.clone().unwrap_or_else(Acl::open) })
     }
 
     /// A page with a text and links.

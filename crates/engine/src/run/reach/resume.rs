@@ -46,7 +46,9 @@ impl Reach {
         if self.walk == Walk::ByDates {
             state.rested |= &visited;
         }
-        if matches!(self.walk, Walk::ByDates | Walk::Everything) && !failpoint(Failpoint::NamedLeadNowhereLater) {
+        if matches!(self.walk, Walk::ByDates | Walk::Everything)
+            && !failpoint(Failpoint::NamedLeadNowhereLater)
+        {
             state.passing = visited.clone();
         }
         if let Some(distances) = &mut state.distances {
