@@ -133,21 +133,21 @@ impl World {
         self.walks.of_page(&super::sites::one_or_none)
     }
 
-    /// One deed around it, or none.
+    /// One step around it, or none.
     pub(super) fn walk(&mut self) -> bool {
         if !self.walks.is_any() || !self.walks.dice.once_in(3) {
             return false;
         }
-        let deeds: [(bool, fn(&mut World)); 5] = [
+        let steps: [(bool, fn(&mut World)); 5] = [
             (self.walks.events, World::event),
             (self.walks.hops, World::hop),
             (self.walks.hands, World::hand),
             (self.walks.named, World::name),
             (self.walks.dates, World::date),
         ];
-        let deeds: Vec<fn(&mut World)> = deeds.into_iter().filter(|(has, _)| *has).map(|of| of.1).collect();
-        let deed = deeds[self.walks.dice.below(deeds.len())];
-        deed(self);
+        let steps: Vec<fn(&mut World)> = steps.into_iter().filter(|(has, _)| *has).map(|of| of.1).collect();
+        let step = steps[self.walks.dice.below(steps.len())];
+        step(self);
         true
     }
 
