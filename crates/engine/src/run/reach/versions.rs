@@ -17,7 +17,8 @@ pub(super) type Versions = HashMap<DocumentKey, Option<(Digest, AclId)>>;
 /// The versions that documents are named with; asked before anything is locked. What nobody may see who is known yet has none.
 pub(super) fn of(run: &Run, named: &[Named<'_>]) -> Versions {
     let mut versions = Versions::new();
-    if run.rereads {
+    // Where dates are gone by that are new, each document is asked for its own.
+    if run.rereads || run.dating.as_ref().is_some_and(|dating| dating.looks_at_all) {
         return versions;
     }
     for named in named {
