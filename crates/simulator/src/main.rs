@@ -11,7 +11,8 @@ use ingather_simulator::worlds;
 use ingather_testkit::database::Kind;
 
 const USE: &str =
-    "use: cargo x simulate [--seeds N] [--from S | --fresh] [--minutes M] [--repeat N] [--postgres] [--at-once N]
+    "use: cargo x simulate [--seeds N] [--from S | --fresh] [--minutes M] [--repeat N] [--postgres] [--walks]
+                         [--at-once N]
        cargo x simulate --seed S | --play FILE [--repeat N]
 
   --seeds N     how many seeds (100); --from S: the first (0)
@@ -20,6 +21,7 @@ const USE: &str =
   --repeat N    each tenth world is played N times, with other orders in which threads take turns. With --seed or --play: that
                 world, until it fails. On PostgreSQL no seed decides the turns: there threads wait here and there
   --postgres    on the cluster of INGATHER_TEST_POSTGRES: scripts/postgres.sh cargo x simulate --postgres
+  --walks       only those of these worlds whose pages wait for events, are too far, hand something down, are named, or have dates
   --at-once N   worlds at a time (8)
   --seed S      that one alone, with a trace
   --play FILE   plays the text of a file, with a trace";
@@ -48,6 +50,10 @@ fn arguments() -> Option<Arguments> {
             }
             "--postgres" => {
                 seeds.kind = Kind::Postgres;
+                continue;
+            }
+            "--walks" => {
+                seeds.walks = true;
                 continue;
             }
             _ => {}

@@ -30,6 +30,8 @@ pub struct Seeds {
     pub at_once: usize,
     /// Each tenth world is played so often, in other orders of threads; 1: once, as all others.
     pub repeat: u64,
+    /// Only those whose worlds have a site, and what pages do besides.
+    pub walks: bool,
     /// The database.
     pub kind: Kind,
     /// Failures after which no further world is begun.
@@ -41,7 +43,16 @@ pub struct Seeds {
 impl Seeds {
     /// So many seeds, once, on SQLite, until one fails.
     pub fn of(from: u64, count: u64) -> Seeds {
-        Seeds { from, count, at_once: 8, repeat: 1, kind: Kind::Sqlite, failures_max: 1, until: None }
+        Seeds {
+            from,
+            count,
+            at_once: 8,
+            repeat: 1,
+            walks: false,
+            kind: Kind::Sqlite,
+            failures_max: 1,
+            until: None,
+        }
     }
 
     fn wrong(&self, seed: u64) -> Vec<String> {
@@ -94,7 +105,8 @@ pub fn trace(kind: Kind, text: &str) -> String {
 
 /// Plays seeds, several at a time: how many were played, and the failures. `played` is told of each, and what is wrong with it.
 pub fn seeds(seeds: &Seeds, played: &(dyn Fn(u64, &[String]) + Sync)) -> (u64, Vec<Failure>) {
-    let next = AtomicU64::new(0);
+    let (next, begun) = (AtomicU64::new(0), AtomicU64::new(0));
+    let fits = |seed: &u64| !seeds.walks || worlds::walks(*seed);
     let done = AtomicU64::new(0);
     let failures: Mutex<Vec<Failure>> = Mutex::default();
     // clock: how long worlds are begun; what happens in them goes by their own time.
@@ -104,11 +116,11 @@ pub fn seeds(seeds: &Seeds, played: &(dyn Fn(u64, &[String]) + Sync)) -> (u64, V
         for _ in 0..seeds.at_once {
             scope.spawn(|| {
                 while goes_on() {
-                    let nth = next.fetch_add(1, Ordering::Relaxed);
-                    if nth >= seeds.count {
+                    if begun.fetch_add(1, Ordering::Relaxed) >= seeds.count {
                         return;
                     }
-                    let seed = seeds.from + nth;
+                    let tried = || seeds.from + next.fetch_add(1, Ordering::Relaxed);
+                    let Some(seed) = std::iter::repeat_with(tried).find(fits) else { return };
                     let found = seeds.wrong(seed);
                     done.fetch_add(1, Ordering::Relaxed);
                     played(seed, &found);

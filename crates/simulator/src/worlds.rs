@@ -10,6 +10,7 @@ mod outputs;
 mod rare;
 mod routes;
 mod sites;
+mod walks;
 
 use crate::dice::Dice;
 use ingather_testkit::scenario::with_turns;
@@ -80,6 +81,8 @@ struct World {
     serves: bool,
     /// How many jobs are over a site, and whether there are no others.
     site: Option<(usize, bool)>,
+    /// What pages of the site do besides.
+    walks: walks::Walks,
     /// Texts so far that nothing else ever had.
     texts: usize,
     jobs: Vec<&'static str>,
@@ -87,6 +90,11 @@ struct World {
     together: bool,
     /// Names of files that this world knows: in small worlds more happens to each.
     names: &'static [&'static str],
+}
+
+/// Whether pages of a seed's world wait for events, are too far, hand something down, are named with their versions, or have dates.
+pub fn walks(seed: u64) -> bool {
+    walks::Walks::of_seed(seed, sites::walks_of(seed)).is_any()
 }
 
 /// The text of a seed's world.
@@ -106,6 +114,7 @@ pub fn of_seed(seed: u64) -> String {
         erases: seed % 3 == 1,
         serves: seed % 5 == 4,
         site: sites::share(seed),
+        walks: walks::Walks::of_seed(seed, sites::walks_of(seed)),
         texts: 0,
         jobs: Vec::new(),
         together: false,

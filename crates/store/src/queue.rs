@@ -321,6 +321,11 @@ impl Attention {
         })
     }
 
+    /// The same where visits may have failed since.
+    pub fn with_failures(self) -> Attention {
+        Attention { failures: true, ..self }
+    }
+
     /// What is noted of these documents; those of which nothing is noted are left out.
     ///
     /// # Errors

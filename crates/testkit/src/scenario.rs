@@ -40,6 +40,7 @@ mod moves;
 mod of_sites;
 mod oracle;
 mod reader;
+mod sight;
 mod site;
 mod steps;
 
@@ -207,7 +208,7 @@ impl Play {
         let before = (self.watching && asks).then(|| self.before(rest));
         let reading = self.before_reading();
         self.step(word, rest)?;
-        self.read(reading, word);
+        self.read(reading, (word, rest));
         self.note_source();
         self.note_outputs();
         if self.watching

@@ -19,8 +19,10 @@ pub(crate) fn recall(run: &Run, ids: &[i64]) -> Result<Vec<i64>> {
         None => Cow::Borrowed(ids),
     };
     let ids = &*ready;
+    // One that is visited once more in a run is known by what this run has noted of it.
+    let attention = if run.reach.is_some() { run.attention.with_failures() } else { run.attention };
     let (mut stored, wanted, noted) = run.reader.read(|sql| {
-        let noted = run.attention.noted(sql, ids)?;
+        let noted = attention.noted(sql, ids)?;
         Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?, noted))
     })?;
     let by_id: HashMap<i64, (i64, VisitReason)> =

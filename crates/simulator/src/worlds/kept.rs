@@ -78,11 +78,12 @@ impl World {
     }
 
     /// The same job with other words for those that begin so.
-    fn redefine(&mut self, job: &str, begin: &str, with: &str) {
+    pub(super) fn redefine(&mut self, job: &str, begin: &str, with: &str) {
         let start = format!("job {job} ");
         let Some(line) = self.lines.iter().rfind(|line| line.starts_with(&start)) else { return };
         let others = line.split(' ').filter(|word| !word.starts_with(begin));
-        let line = others.chain([with]).collect::<Vec<&str>>().join(" ");
+        let line =
+            others.chain([with].into_iter().filter(|with| !with.is_empty())).collect::<Vec<&str>>().join(" ");
         self.tell(&line);
     }
 

@@ -5,7 +5,7 @@ use super::{PEOPLE, STAGES, World, rare};
 use crate::dice::Dice;
 
 /// Pages of worlds; none of them has the name of a file.
-const PAGES: &[&str] = &["h/a", "h/b", "h/c", "h/u/d", "k/e", "k/f", "p"];
+pub(super) const PAGES: &[&str] = &["h/a", "h/b", "h/c", "h/u/d", "k/e", "k/f", "p"];
 
 /// How pages answer; what is said most often is most often so.
 const ANSWERS: &[&str] = &[
@@ -36,6 +36,16 @@ pub(super) fn share(seed: u64) -> Option<(usize, bool)> {
     dice.once_in(6).then(|| (1 + dice.below(2), dice.once_in(2)))
 }
 
+/// Whether a world has a site, whether one job alone is over it, and whether a service works.
+pub(super) fn walks_of(seed: u64) -> (bool, bool, bool) {
+    (share(seed).is_some(), share(seed).is_some_and(|(jobs, _)| jobs == 1), seed % 5 == 4)
+}
+
+/// A page, or none.
+pub(super) fn one_or_none(dice: &mut Dice) -> String {
+    if dice.once_in(2) { String::new() } else { dice.one(PAGES).to_owned() }
+}
+
 impl World {
     /// Adds its jobs over a site; the site has pages then.
     pub(super) fn begin_site(&mut self) {
@@ -47,6 +57,7 @@ impl World {
     }
 
     pub(super) fn fill_site(&mut self) {
+        self.begin_walks();
         let seeds = self.some_pages(1);
         self.tell(&format!("site seeds {seeds}"));
         for _ in 0..4 + self.dice.below(4) {
@@ -71,11 +82,15 @@ impl World {
         let keep = if self.keeps && self.dice.once_in(2) { " keep=extracted" } else { "" };
         let routes = if is_owned_alone { self.routes(&to, !stage.is_empty()) } else { String::new() };
         let (schedule, to) = (self.schedule(), to.join(","));
-        self.tell(&format!("job {name} over=site to={to}{stage}{guard}{keep}{schedule}{routes}"));
+        let walks = self.walks.of_job();
+        self.tell(&format!("job {name} over=site to={to}{stage}{guard}{keep}{schedule}{routes}{walks}"));
     }
 
     /// One deed around the site.
     pub(super) fn site_step(&mut self) {
+        if self.walk() {
+            return;
+        }
         let page = self.dice.one(PAGES);
         match self.dice.below(24) {
             0..5 => self.put_page(),
@@ -125,7 +140,8 @@ impl World {
             ""
         };
         let answer = if self.dice.once_in(2) { " sound" } else { "" };
-        self.tell(&format!("site {page} {text} leads:{leads}{access}{answer}"));
+        let walking = self.walking();
+        self.tell(&format!("site {page} {text} leads:{leads}{access}{answer}{walking}"));
     }
 
     /// At least so many names, and at most three more.
@@ -135,7 +151,7 @@ impl World {
         names.join("+")
     }
 
-    fn site_job(&mut self) -> &'static str {
+    pub(super) fn site_job(&mut self) -> &'static str {
         let jobs = self.site.map_or(1, |(jobs, _)| jobs);
         JOBS[self.dice.below(jobs)]
     }
@@ -146,7 +162,7 @@ impl World {
     }
 
     /// A run over the site dies, and mostly another one goes on with it, before which the site may change.
-    fn die_over_site(&mut self) {
+    pub(super) fn die_over_site(&mut self) {
         match self.dice.once_in(3) {
             true => {
                 let page = self.dice.one(PAGES);

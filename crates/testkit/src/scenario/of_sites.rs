@@ -12,7 +12,8 @@ use ingather_store::runs;
 use super::Play;
 use super::invariants::{USERS, tokens};
 use super::oracle;
-use super::reader::{Reached, Sight};
+use super::reader::Reached;
+use super::sight::{Names, Sight};
 use crate::script_repository::site::{Answer, Page, Site};
 use crate::script_repository::{File, Source};
 
@@ -75,7 +76,7 @@ impl Play {
             return Some(format!("and no run of {} has looked", job.name));
         };
         let is_left_out =
-            |sight: &Sight| sight.readable(name).is_some_and(|page| wanted(job, output, page).is_none());
+            |sight: &Sight| sight.with_text(name).is_some_and(|page| wanted(job, output, page).is_none());
         let stays = reached.stays(name) && !reached.sights.iter().any(is_left_out);
         stays.then(|| format!("which can be reached by {}", job.name))
     }
@@ -117,6 +118,15 @@ impl Play {
             };
             if !wanted.iter().any(is_as) {
                 found.push(format!("{output} holds {name} as {held:?}, and {} has met {wanted:?}", job.name));
+            }
+            if let Some(entry) = entries.get(name).filter(|_| !is_shared(name)) {
+                let handed: Names = entry.handed.iter().cloned().collect();
+                let of = |all: &BTreeMap<String, Names>| all.get(name).cloned().unwrap_or_default();
+                let (least, most) = (of(&reached.handed.0), of(&reached.handed.1));
+                if !(least.is_subset(&handed) && handed.is_subset(&most)) {
+                    found
+                        .push(format!("{output} holds {name}, handed {handed:?}, not {least:?} to {most:?}"));
+                }
             }
         }
         // What is erased goes by itself: see `erased_stay`.
@@ -160,12 +170,33 @@ impl Play {
 
     /// What a job over a site has of it once all is put right.
     pub(super) fn wanted_of_a_site(&self, job: &Job, output: &str) -> BTreeMap<String, Is> {
-        let sight = self.sight(job);
+        let sight = self.sight_at_rest(job);
         let of = |name: String| {
             let is = wanted(job, output, sight.readable(&name)?)?;
             Some((name, is))
         };
         sight.reachable().into_iter().filter_map(of).collect()
+    }
+
+    /// What may be in outputs besides: it was once near enough, or may have expired.
+    pub(super) fn unsure_of_a_site(&self, job: &Job) -> Names {
+        let sight = self.sight_at_rest(job);
+        &(&sight.reachable_or_kept() - &sight.reachable()) | &sight.perhaps_expired
+    }
+
+    /// Pages that were handed something else than what leads to them hands down.
+    pub(super) fn handed_otherwise(&self, job: &Job, output: &str) -> Vec<String> {
+        let sight = self.sight_at_rest(job);
+        let reached = sight.reachable();
+        let wanted = sight.handed(&reached);
+        let entries = self.world.entries(output).into_iter();
+        let told = entries.filter(|(name, _)| reached.contains(name)).filter_map(|(name, entry)| {
+            let handed: Names = entry.handed.into_iter().collect();
+            let wanted = wanted.get(&name).cloned().unwrap_or_default();
+            let differs = handed != wanted;
+            differs.then(|| format!("at rest, {output} holds {name}, handed {handed:?}, not {wanted:?}"))
+        });
+        told.collect()
     }
 
     /// Who may see a page that is there now; none where no page is.

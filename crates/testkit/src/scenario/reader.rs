@@ -3,28 +3,32 @@
 //! It hears what the site is before and after each step, and how runs end; never what the store has. A run that does not come to its end
 //! may have visited any page, and the next one goes on with it: what such runs have met is what the site was at any of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ingather_contract::call::Clock as _;
 use ingather_model::fault::Fault;
 use ingather_model::job::RunKind;
-use ingather_model::job::hops::Hops;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_model::limits;
 use ingather_store::jobs::Job;
 use ingather_store::runs;
 
 use super::Play;
+use super::sight::{Bounds, Links, Names, Sight, Times, half_links, links};
 use crate::memory_output::locked;
 use crate::script_repository::site::{Answer, Page};
 use crate::together::site::{WEB, site};
 
-type Names = BTreeSet<String>;
+/// For sure, and perhaps.
+type Both<T> = (T, T);
 
 /// What all readers know.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Readers {
     of: BTreeMap<String, Reader>,
+    /// Pages whose visits were ever said to wait for events, or to come again.
+    waits: Names,
     backup: Option<Box<Readers>>,
 }
 
@@ -36,30 +40,29 @@ struct Reader {
     pages: BTreeMap<String, Led>,
     /// The site at all runs since the last one that came to its end.
     sights: Vec<Sight>,
+    /// When the first of them was.
+    since: i64,
+    /// One of these runs went by dates, and did not visit what it reached before its date had come.
+    rests: bool,
+    /// One of them asked no seeds, or looked at what is new alone.
+    is_partial: bool,
     /// An output has hindered one of these runs: what failed by that is not visited by those that go on with it.
     hindered: bool,
     /// What the runs of the last step have reached; none where there were none.
     reached: Option<Reached>,
 }
 
-/// The site as a run may have met it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sight {
-    pub(super) pages: BTreeMap<String, Page>,
-    seeds: Vec<String>,
-    /// So many of them are named.
-    named: usize,
-    /// Pages that a person has erased from the job.
-    erased: Names,
-    /// How far it goes.
-    hops: Hops,
-}
-
 /// Where a page led when it was visited last.
 #[derive(Clone, Debug, Default)]
 struct Led {
-    certain: Names,
-    possible: Names,
+    certain: Links,
+    possible: Links,
+    /// What it may hand down.
+    hands: Names,
+    /// It is looked at again then at the latest, where that is known.
+    due: Option<i64>,
+    /// It may have said when it expires, or its job did.
+    may_expire: bool,
     /// A visit of it has come to its end, and it was there.
     was_there: bool,
     missing: Option<Missing>,
@@ -84,6 +87,8 @@ pub(super) struct Reached {
     believed: Names,
     /// Those that must be.
     surely_gone: Names,
+    /// What pages are handed: for sure, and perhaps.
+    pub(super) handed: Both<BTreeMap<String, Names>>,
     /// The last run came to its end.
     pub(super) is_done: bool,
     /// An output has hindered it, or one that it went on with.
@@ -95,106 +100,14 @@ pub(super) struct BeforeReading {
     /// Number of the last run, and the site, by job.
     jobs: BTreeMap<String, (i64, Sight)>,
     at: i64,
+    /// In which process it was.
+    process: u64,
     /// No output refuses anything.
     sound: bool,
 }
 
-/// When runs were: from, to; none where clocks were put back.
-type Times = Option<(i64, i64)>;
-
 pub(super) fn is_over_a_site(job: &Job) -> bool {
     job.definition.repository == WEB
-}
-
-impl Sight {
-    /// A page that is there and can be read.
-    pub(super) fn readable(&self, name: &str) -> Option<&Page> {
-        let page = self.pages.get(name).filter(|_| !self.erased.contains(name))?;
-        (page.failing == 0 && matches!(page.answer, Answer::Text | Answer::CutOff)).then_some(page)
-    }
-
-    pub(super) fn answer(&self, name: &str) -> Answer {
-        let answer = |page: &Page| page.answer.clone();
-        self.pages.get(name).map_or(Answer::Fault(Fault::missing()), answer)
-    }
-
-    /// Whether it may say that it is missing.
-    fn is_missing(&self, name: &str) -> bool {
-        self.answer(name).is_missing()
-    }
-
-    /// Whether it answers otherwise before it answers so.
-    fn fails(&self, name: &str) -> bool {
-        self.pages.get(name).is_some_and(|page| page.failing > 0)
-    }
-
-    /// Whether outputs may lose what they hold of a page, wherever it is reached from.
-    fn lets_go(&self, name: &str) -> bool {
-        let answer = self.answer(name);
-        let is_none = matches!(answer, Answer::NoEntry | Answer::Fault(Fault::Gone | Fault::Refused(_)));
-        self.erased.contains(name) || is_none
-    }
-
-    /// The same, where that may have to be so for an hour.
-    fn may_let_go(&self, name: &str) -> bool {
-        self.lets_go(name) || self.answer(name) == Answer::ForNow
-    }
-
-    /// What can be reached of it now by whoever knows nothing else.
-    pub(super) fn reachable(&self) -> Names {
-        let links = |name: &str| match self.pages.get(name) {
-            Some(page) if matches!(page.answer, Answer::Text | Answer::NoEntry | Answer::ForNow) => {
-                page.all_links()
-            }
-            _ => Names::new(),
-        };
-        if !self.hops.counts_nothing() {
-            return self.near();
-        }
-        closure(self.seeds.iter().cloned().collect(), &|name| self.erased.contains(name), &links)
-    }
-
-    /// The same of a job that counts hops: what is near enough by each relation, found by trying all links until nothing comes nearer.
-    fn near(&self) -> Names {
-        let most = self.hops.among(&["link", "redirect"]).expect("a scenario counts what there is");
-        let seeds = self.seeds.iter().filter(|name| !self.erased.contains(*name));
-        let mut hops: BTreeMap<String, [u32; 2]> = seeds.map(|name| (name.clone(), [0; 2])).collect();
-        let is_near = |hops: &[u32; 2]| most.iter().all(|(relation, most)| hops[*relation] <= *most);
-        loop {
-            let before = hops.clone();
-            for (name, from) in before.iter().filter(|(_, hops)| is_near(hops)) {
-                let Some(page) = self.pages.get(name) else { continue };
-                if !matches!(page.answer, Answer::Text | Answer::NoEntry | Answer::ForNow) {
-                    continue;
-                }
-                let links = page.links.iter().map(|to| (0, to));
-                for (relation, to) in links.chain(page.redirects.iter().map(|to| (1, to))) {
-                    let is_counted = most.iter().any(|(counted, _)| *counted == relation);
-                    let mut way = *from;
-                    way[relation] += u32::from(is_counted);
-                    let known = hops.entry(to.clone()).or_insert([u32::MAX; 2]);
-                    *known = [known[0].min(way[0]), known[1].min(way[1])];
-                }
-            }
-            if hops == before {
-                break;
-            }
-        }
-        let near = hops.into_iter().filter(|(name, hops)| is_near(hops) && !self.erased.contains(name));
-        near.map(|(name, _)| name).collect()
-    }
-}
-
-/// What can be reached from these names.
-fn closure(from: Names, is_closed: &dyn Fn(&str) -> bool, links: &dyn Fn(&str) -> Names) -> Names {
-    let mut left: Vec<String> = from.into_iter().collect();
-    let mut reached = Names::new();
-    while let Some(name) = left.pop() {
-        if !is_closed(&name) && reached.insert(name.clone()) {
-            left.extend(links(&name));
-        }
-    }
-    reached
 }
 
 fn both(sets: impl Iterator<Item = Names>) -> Names {
@@ -207,21 +120,20 @@ impl Reader {
     }
 
     /// Where a page leads as one sight has it: perhaps, and for sure.
-    fn leads(&self, name: &str, sight: &Sight, believed: &Names) -> (Names, Names) {
+    fn leads(&self, name: &str, sight: &Sight, believed: &Names) -> (Links, Links) {
         let led = self.led(name);
         if sight.erased.contains(name) {
             return Default::default();
         }
         let Some(page) = sight.pages.get(name).filter(|page| !page.answer.is_missing()) else {
             let is_kept = led.was_there && !believed.contains(name);
-            return (led.possible, if is_kept { led.certain } else { Names::new() });
+            return (led.possible, if is_kept { led.certain } else { Links::new() });
         };
-        let links = page.all_links();
+        let links = links(page);
         let (possible, certain) = match &page.answer {
             Answer::Text | Answer::NoEntry => (links.clone(), links),
             Answer::CutOff => {
-                let half = page.links[..page.links.len() / 2].iter();
-                let half: Names = half.chain(&page.redirects).cloned().collect();
+                let half = half_links(page, page.links.len() / 2);
                 (&led.possible | &half, &led.certain | &half)
             }
             Answer::ForNow => (&led.possible | &links, links),
@@ -229,23 +141,36 @@ impl Reader {
             Answer::Fault(_) => (led.possible.clone(), led.certain.clone()),
         };
         match page.failing {
+            0 if sight.waits.contains(name) => (&led.possible | &possible, certain),
             0 => (possible, certain),
             _ => (&led.possible | &possible, &led.certain & &certain),
         }
     }
 
-    fn all_leads(&self, name: &str, believed: &Names) -> (Names, Names) {
+    fn all_leads(&self, name: &str, (sights, believed): (&[Sight], &Names)) -> (Links, Links) {
         let of = |sight| self.leads(name, sight, believed);
-        let possible = self.sights.iter().flat_map(|sight| of(sight).0).collect();
-        (possible, both(self.sights.iter().map(|sight| of(sight).1)))
+        let possible = sights.iter().flat_map(|sight| of(sight).0).collect();
+        let certain = sights.iter().map(|sight| of(sight).1);
+        let certain = certain.reduce(|all, one| all.intersection(&one).cloned().collect());
+        (possible, certain.unwrap_or_default())
+    }
+
+    /// What a page hands down: for sure, and perhaps.
+    fn hands(&self, name: &str, sights: &[Sight]) -> Both<Names> {
+        let now = |sight: &Sight| sight.pages.get(name).map(|page| page.hands.clone()).unwrap_or_default();
+        let is_read = |sight: &Sight| {
+            matches!(sight.answer(name), Answer::Text | Answer::NoEntry) && !sight.fails(name)
+        };
+        let is_certain = sights.iter().all(|sight| is_read(sight) && !sight.erased.contains(name));
+        let certain = if is_certain { both(sights.iter().map(now)) } else { Names::new() };
+        (certain, self.led(name).hands.into_iter().chain(sights.iter().flat_map(now)).collect())
     }
 
     /// Missing pages that may be believed to be gone, and those that must be.
-    fn believed(&self, times: Times) -> (Names, Names) {
-        let names: Names = self.sights.iter().flat_map(|sight| sight.pages.keys()).cloned().collect();
+    fn believed(&self, sights: &[Sight], times: Times) -> (Names, Names) {
+        let names: Names = sights.iter().flat_map(|sight| sight.pages.keys()).cloned().collect();
         let known = self.pages.keys().cloned().collect();
-        let missing =
-            (&names | &known).into_iter().filter(|name| self.sights.iter().any(|s| s.is_missing(name)));
+        let missing = (&names | &known).into_iter().filter(|name| sights.iter().any(|s| s.is_missing(name)));
         let mut believed = (Names::new(), Names::new());
         for name in missing {
             let since = self.led(&name).missing;
@@ -255,7 +180,7 @@ impl Reader {
                     let must =
                         since.latest.zip(times).is_some_and(|(latest, (from, _))| is_late(&from, latest));
                     let says_so = |sight: &Sight| sight.is_missing(&name) && !sight.fails(&name);
-                    (is_late(&to, since.earliest), must && self.sights.iter().all(says_so))
+                    (is_late(&to, since.earliest), must && sights.iter().all(says_so))
                 }
                 (Some((from, to)), None) => (to - from >= limits::MISSING_BELIEVED_MS, false),
                 (None, since) => (since.is_some(), false),
@@ -270,45 +195,91 @@ impl Reader {
         believed
     }
 
+    /// The site as these runs have met it for sure: what waits for its date, or has expired, is said of it.
+    fn dated_sights(&self, times: Times) -> Vec<Sight> {
+        let seeds = both(self.sights.iter().map(Sight::named_seeds));
+        let is_visited = |name: &str| {
+            let is_due = |(from, _): (i64, i64)| self.led(name).due.is_some_and(|due| due <= from);
+            let is_asked = seeds.contains(name) && !self.is_partial;
+            is_asked || !self.pages.contains_key(name) || times.is_some_and(is_due)
+        };
+        let sights = self.sights.iter().cloned().map(|mut sight| {
+            if self.rests || self.is_partial && sight.rules.is_some() {
+                sight.fail(&|name| !is_visited(name));
+            }
+            sight.age(times, &|name| self.led(name).may_expire);
+            sight
+        });
+        sights.collect()
+    }
+
     /// What the runs have reached that met these sights.
     fn reach(&self, times: Times, is_done: bool) -> Reached {
-        let (believed, surely_gone) = self.believed(times);
-        let sights = &self.sights;
+        let sights = self.dated_sights(times);
+        let (believed, surely_gone) = self.believed(&sights, times);
         let seeds = sights.iter().flat_map(|sight| sight.seeds.iter().cloned()).collect();
-        let named = |sight: &Sight| sight.seeds.iter().take(sight.named).cloned().collect();
-        let possible = closure(seeds, &|name| sights.iter().all(|s| s.erased.contains(name)), &|name| {
-            self.all_leads(name, &believed).0
-        });
+        let is_erased = |name: &str| sights.iter().all(|sight| sight.erased.contains(name));
+        let leads = |name: &str| self.all_leads(name, (&sights, &believed));
+        let possible = Bounds::widest(sights.iter()).within(seeds, &is_erased, &|name| leads(name).0);
         let is_closed = |name: &str| sights.iter().any(|sight| sight.erased.contains(name));
-        // Where hops are counted, only `quiet` says what is there.
-        let counts = sights.iter().any(|sight| !sight.hops.counts_nothing());
-        let from = if counts { Names::new() } else { both(sights.iter().map(named)) };
-        let certain = closure(from, &is_closed, &|name| self.all_leads(name, &believed).1);
+        let seeds = both(sights.iter().map(Sight::named_seeds));
+        let certain = Bounds::narrowest(sights.iter()).within(seeds, &is_closed, &|name| leads(name).1);
+        let mut handed: Both<BTreeMap<String, Names>> = Default::default();
+        // Where not all seeds are named, what was reached by others stays, and hands down what it did.
+        let names_all = sights.iter().all(|sight| sight.named > sight.seeds.len());
+        let others = self.pages.keys().filter(|name| !names_all && !possible.contains(*name));
+        for name in possible.iter().chain(others) {
+            let (leads, hands) = (leads(name), self.hands(name, &sights));
+            for (_, to) in leads.0 {
+                handed.1.entry(to).or_default().extend(hands.1.iter().cloned());
+            }
+            for (_, to) in leads.1.into_iter().filter(|_| certain.contains(name)) {
+                handed.0.entry(to).or_default().extend(hands.0.iter().cloned());
+            }
+        }
         let hindered = self.hindered;
-        Reached { sights: sights.clone(), possible, certain, believed, surely_gone, is_done, hindered }
+        Reached { sights, possible, certain, believed, surely_gone, handed, is_done, hindered }
     }
 
     /// What is known from here on.
     fn learn(&mut self, reached: &Reached, (from, to): (i64, i64)) {
-        let leads: Vec<(String, (Names, Names))> = reached
-            .possible
-            .iter()
-            .map(|name| (name.clone(), self.all_leads(name, &reached.believed)))
-            .collect();
-        for (name, (possible, certain)) in leads {
+        let sights = &reached.sights;
+        // By their last visits, which are over.
+        let visited: Vec<Sight> =
+            sights.iter().cloned().map(|sight| Sight { waits: Names::new(), ..sight }).collect();
+        let known = |name: &String| {
+            let leads = self.all_leads(name, (&visited, &reached.believed));
+            (name.clone(), leads, self.hands(name, sights).1)
+        };
+        let known: Vec<(String, (Links, Links), Names)> = reached.possible.iter().map(known).collect();
+        for (name, (possible, certain), hands) in known {
+            let due = self.due(&name, reached, to);
             let is_certain = reached.is_done && reached.certain.contains(&name);
-            let is_missing = self.sights.iter().any(|sight| sight.is_missing(&name));
+            let is_missing = sights.iter().any(|sight| sight.is_missing(&name));
             let says_so = |sight: &Sight| sight.is_missing(&name) && !sight.fails(&name);
-            let is_all_missing = self.sights.iter().all(says_so);
+            let is_all_missing = sights.iter().all(says_so);
             let is_there = |sight: &Sight| {
                 let leads_on = || sight.answer(&name) == Answer::NoEntry && sight.pages[&name].failing == 0;
                 sight.readable(&name).is_some() || leads_on()
             };
-            let is_there_for_sure = is_certain && self.sights.iter().all(is_there);
-            let goes = reached.believed.contains(&name) || self.sights.iter().any(|s| s.goes(&name));
-            let led = self.pages.entry(name).or_default();
+            let is_there_for_sure = is_certain && sights.iter().all(is_there);
+            let goes = reached.believed.contains(&name) || sights.iter().any(|s| s.goes(&name));
+            let led = self.pages.entry(name.clone()).or_default();
             led.possible = if is_certain { possible } else { &led.possible | &possible };
             led.certain = if is_certain { certain } else { &led.certain & &certain };
+            let is_read = is_certain && sights.iter().all(|sight| !sight.fails(&name));
+            led.hands = if is_read {
+                sights
+                    .iter()
+                    .filter_map(|sight| sight.pages.get(&name))
+                    .flat_map(|page| page.hands.clone())
+                    .collect()
+            } else {
+                hands
+            };
+            led.may_expire |=
+                sights.iter().any(|sight| sight.may_have_expired(&name) || sight.can_expire(&name));
+            led.due = due;
             led.was_there = (led.was_there || is_there_for_sure) && !goes;
             led.missing = match (is_missing, led.missing) {
                 (true, before) => {
@@ -323,17 +294,26 @@ impl Reader {
         }
         for (name, led) in &mut self.pages {
             if !reached.certain.contains(name) {
-                (led.certain, led.was_there) = (Names::new(), false);
+                (led.certain, led.was_there) = (Links::new(), false);
                 led.missing = led.missing.map(|missing| Missing { latest: None, ..missing });
             }
         }
     }
-}
 
-impl Sight {
-    /// Whether its row may have gone, or counts as a dead link.
-    fn goes(&self, name: &str) -> bool {
-        self.erased.contains(name) || self.answer(name) == Answer::Fault(Fault::Gone)
+    /// When a page is looked at again at the latest, whether it was looked at until now or its date had not come.
+    fn due(&self, name: &str, reached: &Reached, now: i64) -> Option<i64> {
+        let is_read = |sight: &Sight| sight.readable(name).is_some() && !sight.can_expire(name);
+        let is_met = reached.is_done && !reached.hindered && reached.certain.contains(name);
+        // As the site was, whatever was to be visited of it.
+        if !(is_met && self.sights.iter().all(is_read)) || self.led(name).may_expire {
+            return None;
+        }
+        let by = self.sights.iter().map(|sight| sight.looked_at_by(name, now));
+        let by = by.collect::<Option<Vec<i64>>>()?.into_iter().max()?;
+        match reached.sights.iter().any(|sight| sight.fails(name)) {
+            false => Some(by),
+            true => self.led(name).due.map(|due| due.max(by)),
+        }
     }
 }
 
@@ -354,6 +334,10 @@ impl Reached {
 
     /// Whether the guard counts a page that outputs have lost.
     pub(super) fn is_lost(&self, name: &str) -> bool {
+        // What expires goes because its job says so, and is not counted.
+        if self.sights.iter().any(|sight| sight.may_have_expired(name)) {
+            return false;
+        }
         let is_gone = |sight: &Sight| sight.may_let_go(name) && !sight.erased.contains(name);
         !self.possible.contains(name) || self.surely_gone.contains(name) || self.sights.iter().all(is_gone)
     }
@@ -383,39 +367,57 @@ impl Play {
         self.live_jobs().into_iter().filter(is_over_a_site).collect()
     }
 
-    /// The site as a job meets it now: what waits for events that are pending now may not be visited, like a page that fails.
-    pub(super) fn sight(&self, job: &Job) -> Sight {
-        let is_pending = !self.events().is_empty();
+    /// The site as a job meets it now.
+    fn sight(&self, job: &Job) -> Sight {
+        let is_continuous = job.definition.schedule == Some(Schedule::Continuous);
         site(&self.world, |site| {
-            let met = |page: &Page| {
-                let waits = !page.after.is_empty() || page.begins.is_some() || !page.again.is_empty();
-                Page { failing: page.failing.max(u32::from(waits && is_pending)), ..page.clone() }
-            };
             let erased = site.pages.keys().chain(&site.seeds);
             Sight {
                 erased: erased.filter(|name| self.erased.is_erased(&job.name, name)).cloned().collect(),
-                pages: site.pages.iter().map(|(name, page)| (name.clone(), met(page))).collect(),
+                pages: site.pages.clone(),
                 seeds: site.seeds.clone(),
                 named: site.seeding_fails_after.unwrap_or(usize::MAX),
                 hops: job.definition.hops.clone(),
+                rules: is_continuous.then_some(job.definition.dates),
+                ..Sight::default()
             }
         })
     }
 
+    /// The same, of a job that has looked at everything just now.
+    pub(super) fn sight_at_rest(&self, job: &Job) -> Sight {
+        let (mut sight, now) = (self.sight(job), self.world.clock.now());
+        sight.age(Some((now, now)), &|_| false);
+        sight
+    }
+
     /// What readers see before a step.
-    pub(super) fn before_reading(&self) -> BeforeReading {
+    pub(super) fn before_reading(&mut self) -> BeforeReading {
+        let waits = |page: &Page| !(page.after.is_empty() && page.again.is_empty()) || page.begins.is_some();
+        let waiting: Names = site(&self.world, |site| {
+            let waiting = site.pages.iter().filter(|(_, page)| waits(page));
+            waiting.map(|(name, _)| name.clone()).collect()
+        });
+        self.readers.waits.extend(waiting);
         let jobs = self.sites().into_iter().map(|job| (job.name.clone(), (job.run, self.sight(&job))));
         let sound = self.world.shelves.values().all(|shelf| locked(shelf).is_sound());
-        BeforeReading { jobs: jobs.collect(), at: self.world.clock.now(), sound }
+        let (at, process) = (self.world.clock.now(), self.world.processes);
+        BeforeReading { jobs: jobs.collect(), at, process, sound }
     }
 
     /// Readers go along with the runs of a step.
-    pub(super) fn read(&mut self, before: BeforeReading, word: &str) {
+    pub(super) fn read(&mut self, before: BeforeReading, (word, rest): (&str, &str)) {
+        // A run visits what waits for events, unless one is pending at its end, which another process does not know. Of several runs one may have
+        // ended before it was completed.
+        let is_known = before.process == self.world.processes && word == "run";
+        let may_wait = !(is_known && self.events().is_empty());
+        let is_pass = word == "run" && rest.split(' ').any(|word| word == "pass");
         for job in self.sites() {
             let sight = self.sight(&job);
             let last = self.world.engine().reader.read(|sql| runs::list(sql, job.id, 1));
             let last = last.expect("the store answers").into_iter().next();
-            let reader = self.readers.of.entry(job.name.clone()).or_default();
+            let Readers { of, waits, .. } = &mut self.readers;
+            let reader = of.entry(job.name.clone()).or_default();
             if reader.job != job.id.0 {
                 *reader = Reader { job: job.id.0, ..Reader::default() };
             }
@@ -425,14 +427,25 @@ impl Play {
             if matches!(word, "quiet" | "restore") || was.is_none_or(|(run, _)| *run == job.run) {
                 continue;
             }
-            reader.sights.extend(was.map(|(_, sight)| sight.clone()));
-            reader.sights.push(sight);
+            if reader.sights.is_empty() {
+                (reader.since, reader.rests, reader.is_partial) = (before.at, false, false);
+            }
+            reader.is_partial |= last.as_ref().is_none_or(|run| run.kind == RunKind::Minimal);
+            reader.rests |= is_pass && sight.rules.is_some();
+            for mut sight in was.map(|(_, sight)| sight.clone()).into_iter().chain([sight]) {
+                if may_wait {
+                    sight.fail(&|name| waits.contains(name));
+                }
+                sight.waits.clone_from(waits);
+                reader.sights.push(sight);
+            }
             reader.hindered |= !before.sound;
             // One that has looked at a part of it alone says nothing of the rest.
             let is_done =
                 last.is_some_and(|run| run.outcome == Some(RunOutcome::Done) && run.kind == RunKind::Full);
             let times = (before.at, self.world.clock.now());
-            let reached = reader.reach(Some(times).filter(|_| !self.clock_was_set_back), is_done);
+            let all_times = Some((reader.since, times.1)).filter(|_| !self.clock_was_set_back);
+            let reached = reader.reach(all_times, is_done);
             reader.learn(&reached, times);
             if is_done {
                 (reader.sights, reader.hindered) = (Vec::new(), false);

@@ -15,8 +15,10 @@
 //!                                  after it; that of `c` completes it; `job/e` and `connection/e` are events of one job or connection,
 //!                                  and nothing behind the colon takes it back
 //! site a again:e | again:          its next visit comes again after that event, or at once
-//! free global:e                    a person frees an event; `expect events: global:e, job:docs:f` are those that are pending
+//! free global:e                    a person frees an event, `free all` all that are pending; `expect events: global:e, job:docs:f` are those
 //! site all forgetful               no page says that it is as before; `all remembering`
+//! site all versioned               versions stand for all that pages say, and not for their texts alone; a page that answers otherwise than
+//!                                  with its text is named without one
 //! crash before read:a              the process dies when it asks for that page
 //! expect visited: a, b, b          pages that were asked for since this was asked last; `expect order: b, a, b`: as they were;
 //!                                  `expect as_before: 1`: so many said so
@@ -44,8 +46,11 @@ impl Play {
         })
     }
 
-    /// A person frees an event.
+    /// A person frees an event, or all that are pending.
     pub(super) fn free(&self, name: &str) -> Result<(), String> {
+        if name == "all" {
+            return self.events().iter().try_for_each(|event| self.free(event));
+        }
         match self.world.engine().free_event(name).map_err(|error| error.to_string())? {
             true => Ok(()),
             false => Err(format!("the event {name} is not pending")),
@@ -90,6 +95,7 @@ fn change(site: &mut Site, name: &str, word: &str) -> Result<(), String> {
         ("seeds", None) => site.seeds = names(word),
         ("all", None) if word == "forgetful" => site.forgetful = true,
         ("all", None) if word == "remembering" => site.forgetful = false,
+        ("all", None) if word == "versioned" => site.versioned = true,
         ("seeds" | "all", _) => return Err(format!("{name} have no `{word}`")),
         _ => change_page(site.page(name), word)?,
     }

@@ -55,7 +55,7 @@ impl Play {
             "crash" | "stop" | "takeover" | "standstill" => self.arm(word, rest),
             "power" => {
                 self.world.crash.cut_power(number(rest)?);
-                self.world.reopen();
+                self.reopen();
                 Ok(())
             }
             "backup" => self.back_up(rest),
@@ -321,11 +321,18 @@ impl Play {
         self.asked();
     }
 
+    /// Another process comes, in which nobody holds what the one before it held.
+    fn reopen(&mut self) {
+        self.world.reopen();
+        let left = self.events().into_iter();
+        self.found.extend(left.map(|event| format!("nobody holds the event {event}, and it is pending")));
+    }
+
     /// What was asked for is over, or died.
     pub(super) fn asked(&mut self) {
         let stopped = self.world.engine().cancel.cancelled();
         if self.world.crash.dead() || self.world.crash.was_taken_over() || stopped {
-            self.world.reopen();
+            self.reopen();
         }
         // What was not met in this step is not armed for the next one.
         self.world.crash.revive();

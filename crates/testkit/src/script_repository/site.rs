@@ -122,6 +122,8 @@ pub struct Site {
     pub seeding_fails_after: Option<usize>,
     /// Its pages never say that they are as before.
     pub forgetful: bool,
+    /// A version of a page stands for all that the page says, and not for its text alone.
+    pub versioned: bool,
     /// Names of pages that were asked for, in order.
     pub visited: Vec<String>,
     /// Whoever asks for a page of that name waits here.
@@ -140,6 +142,24 @@ impl Site {
     /// The page of that name, made when it is not there.
     pub fn page(&mut self, name: &str) -> &mut Page {
         self.pages.entry(name.to_owned()).or_default()
+    }
+
+    /// The version of what a page says.
+    fn version(&self, page: &Page) -> Stamp {
+        let Page { text, links, redirects, hands, answer, dates, .. } = page;
+        match self.versioned {
+            true => {
+                Stamp::of(format!("{text} {links:?} {redirects:?} {hands:?} {answer:?} {dates:?}").as_bytes())
+            }
+            false => Stamp::of(text.as_bytes()),
+        }
+    }
+
+    /// The version with which a page is named: of one that is known to answer otherwise than with its text nobody has one.
+    fn named_version(&self, name: &str) -> Option<NamedVersion> {
+        let is_plain = |page: &&Page| !self.versioned || page.answer == Answer::Text;
+        let page = self.pages.get(name).filter(is_plain)?;
+        Some(NamedVersion { content: self.version(page), acl: page.acl.clone().unwrap_or_else(Acl::open) })
     }
 
     /// A page with a text and links.
@@ -213,7 +233,7 @@ impl Listing for Seeds {
 impl ScriptSite {
     fn observed(&self, key: &str, page: &Page) -> Observed {
         Observed {
-            content: Stamp::of(page.text.as_bytes()),
+            content: locked(&self.site).version(page),
             access: Stamp::of(b"access"),
             identity: 0,
             acl: page.acl.clone().unwrap_or_else(Acl::open),
@@ -265,10 +285,7 @@ impl ScriptSite {
                 false => HandedDown::from([(HANDED.to_owned(), page.hands.clone())]),
             },
             after: after.iter().map(|text| event(names, text)).collect(),
-            version: locked(&self.site).pages.get(name).filter(|_| page.versions).map(|page| NamedVersion {
-                content: Stamp::of(page.text.as_bytes()),
-                acl: page.acl.clone().unwrap_or_else(Acl::open),
-            }),
+            version: if page.versions { locked(&self.site).named_version(name) } else { None },
         }
     }
 

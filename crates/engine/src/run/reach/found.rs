@@ -6,6 +6,7 @@ use ingather_contract::refers::Reference;
 use ingather_model::fault::Reason;
 use ingather_model::ids::{ContainerId, Digest, DocumentId};
 use ingather_model::key::DocumentKey;
+use ingather_model::lifecycle::outcome::FailureCode;
 use ingather_model::limits;
 use ingather_store::documents::{self, NewDocument, links};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -186,7 +187,7 @@ fn look_up(
     Ok(fresh)
 }
 
-/// What is new and too far is known as such at once. What came nearer is visited, and nothing is wrong with it any more.
+/// What is new and too far is known as such at once. What came nearer is visited, and it is not too far any more.
 fn set_aside(
     run: &Run,
     sql: &mut Sql<'_>,
@@ -204,7 +205,19 @@ fn set_aside(
     }
     let was_far = |id: &i64| distances.beyond.contains(*id as u64);
     let nearer: Vec<i64> = written.reached.keys().copied().filter(was_far).collect();
-    if nearer.is_empty() { Ok(()) } else { queue::give_up(sql, &nearer) }
+    for ids in nearer.chunks(limits::JUDGED_MAX) {
+        let noted = queue::failures(sql, ids)?;
+        // What else is known of one, such as since when it is missing, has nothing to do with the way to it.
+        let is_wrong = |id: &i64| {
+            let code = noted.get(id).map(|noted| noted.code);
+            code == Some(Some(FailureCode::TooFar)) || failpoint(Failpoint::NearerForgets)
+        };
+        let over: Vec<i64> = ids.iter().copied().filter(is_wrong).collect();
+        if !over.is_empty() {
+            queue::give_up(sql, &over)?;
+        }
+    }
+    Ok(())
 }
 
 fn next_id(sql: &mut Sql<'_>, written: &mut Written) -> std::result::Result<i64, StoreError> {

@@ -45,7 +45,9 @@ pub(super) fn pass_on(run: &Run, reach: &Reach) -> Result<bool> {
         request(run, sql, &to_visit)?;
         mark(run, sql, &state, &passed.all)
     })?;
-    let resting: Vec<i64> = batch.iter().copied().filter(|id| !passed.is_stale(*id)).collect();
+    // What the run before has visited counts in that one.
+    let rests = |id: &i64| state.rested.contains(*id as u64) && !passed.is_stale(*id);
+    let resting: Vec<i64> = batch.iter().copied().filter(rests).collect();
     take_over(run, reach, &mut state, (batch, passed));
     drop(state);
     count(run, &resting)?;

@@ -17,7 +17,8 @@ pub(super) type Versions = HashMap<DocumentKey, Option<(Digest, AclId)>>;
 /// The versions that documents are named with; asked before anything is locked. What nobody may see who is known yet has none.
 pub(super) fn of(run: &Run, named: &[Named<'_>]) -> Versions {
     let mut versions = Versions::new();
-    if run.rereads {
+    // Where dates are gone by that are new, each document is asked for its own.
+    if run.rereads || run.dating.as_ref().is_some_and(|dating| dating.looks_at_all) {
         return versions;
     }
     for named in named {
@@ -65,10 +66,15 @@ pub(super) fn as_named(
         let confirmed = confirmed(run, sql, &same)?;
         let waits: HashSet<i64> = queue::request_counts(sql, &same)?.into_iter().map(|(id, ..)| id).collect();
         let failed = queue::failures(sql, &same)?;
+        let dates = documents::dates::seen(sql, &same)?;
+        // Of one that is to expire by now it is asked when it was written.
+        let expires =
+            |id: &i64| dates.get(id).and_then(|seen| seen.expires).is_some_and(|at| at <= run.call.now());
         let is_held = |id: &i64| {
             (confirmed.contains(id) || failpoint(Failpoint::NamedIsEnough))
                 && !waits.contains(id)
                 && !failed.contains_key(id)
+                && (!expires(id) || failpoint(Failpoint::NamedExpires))
         };
         as_named.extend(same.into_iter().filter(is_held));
     }
