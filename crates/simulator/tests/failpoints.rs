@@ -191,6 +191,7 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::ExpiredIsSentAgain, Check::Scenario("dates_expired")),
     (Failpoint::ExpiredIsSent, Check::Scenario("dates_expired")),
     (Failpoint::RestingLeadsNowhere, Check::Scenario("dates_of_pages")),
+    (Failpoint::SeedRests, Check::Scenario("dates_of_seeds")),
     (Failpoint::ChangeCountedTwice, Check::Scenario("dates_of_pages")),
     (Failpoint::DateAfterTheVisit, Check::Scenario("dates_and_kills")),
     (

@@ -94,6 +94,14 @@ fn write(
             written.handed = handed::hand_down(run, sql, found, &children)?;
             written.again = handed::visit_again(run, sql, &written.handed, &state)?;
         }
+        if visits_all {
+            // One that was reached over a link before, and was not due, is visited all the same.
+            let rests = |id: &i64| state.rested.contains(*id as u64);
+            let rested: BTreeSet<i64> = written.ids.values().copied().filter(rests).collect();
+            let rested: Vec<i64> = rested.into_iter().filter(|_| !failpoint(Failpoint::SeedRests)).collect();
+            request(run, sql, &rested)?;
+            written.again.extend(documents::names(sql, &rested)?);
+        }
         let Written { ids, reached, measured, .. } = &mut written;
         *measured = hops::measure(sql, &state, led, (ids, reached))?;
         set_aside(run, sql, &fresh, &written, &state)?;

@@ -197,6 +197,11 @@ impl Reach {
         is_again
     }
 
+    /// Documents that are not visited count as they stand, until one of them is visited all the same.
+    fn stand(&self, ids: &[i64], counted: Counter) {
+        self.lock().over.entry(counted).or_default().extend(ids.iter().map(|id| *id as u64));
+    }
+
     /// Whether all seeds have been named.
     pub(crate) fn is_seeded(&self) -> bool {
         self.lock().seeded
@@ -262,6 +267,7 @@ impl Reached {
     /// Documents are visited once more: now, or when the visit is over that is under way.
     fn take_again(&mut self, run: &Run, again: Again) {
         for (id, name) in again {
+            self.rested.remove(id as u64);
             if self.outstanding.contains(id as u64) {
                 let _ = self.frontier.has(id) || self.once_more.insert(id as u64);
             } else {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use ingather_model::job::dates::Action;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
+use ingather_model::run_counts::Counter;
 use ingather_store::documents::{self, dates, links};
 use ingather_store::{Durability, Sql, StoreError, queue};
 use roaring::RoaringTreemap;
@@ -50,7 +51,7 @@ pub(super) fn pass_on(run: &Run, reach: &Reach) -> Result<bool> {
     let resting: Vec<i64> = batch.iter().copied().filter(rests).collect();
     take_over(run, reach, &mut state, (batch, passed));
     drop(state);
-    count(run, &resting)?;
+    count(run, reach, &resting)?;
     Ok(true)
 }
 
@@ -129,18 +130,21 @@ fn take_over(run: &Run, reach: &Reach, state: &mut Reached, (batch, passed): (Ve
 }
 
 /// Counts what is not visited as it stands.
-fn count(run: &Run, ids: &[i64]) -> Result<()> {
+fn count(run: &Run, reach: &Reach, ids: &[i64]) -> Result<()> {
     let noted = run.reader.read(|sql| run.attention.noted(sql, ids))?;
-    run.count(|counts| {
-        for id in ids {
-            match noted.get(id).and_then(|noted| noted.failure).map(|failure| failure.kind) {
-                Some(FailureKind::Failed) => counts.failed += 1,
-                Some(FailureKind::Skipped) => counts.skipped += 1,
-                Some(FailureKind::Retrying) => counts.waiting += 1,
-                None => counts.unchanged += 1,
-            }
-        }
-    });
+    let counter = |id: &i64| match noted.get(id).and_then(|noted| noted.failure).map(|failure| failure.kind) {
+        Some(FailureKind::Failed) => Some(Counter::Failed),
+        Some(FailureKind::Skipped) => Some(Counter::Skipped),
+        Some(FailureKind::Retrying) => None,
+        None => Some(Counter::Unchanged),
+    };
+    for counted in [Counter::Failed, Counter::Skipped, Counter::Unchanged] {
+        let ids: Vec<i64> = ids.iter().copied().filter(|id| counter(id) == Some(counted)).collect();
+        reach.stand(&ids, counted);
+        run.count(|counts| *counts.counter(counted) += ids.len() as u64);
+    }
+    let waiting = ids.iter().filter(|id| counter(id).is_none()).count() as u64;
+    run.count(|counts| counts.waiting += waiting);
     Ok(())
 }
 
