@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use crate::{Result, measure};
 
 static REPOSITORIES: &[&RepositoryKind] =
-    &[&repository::REPOSITORY, &repository::REPOSITORY_OF_BINS, &referring::REFERRING];
+    &[&repository::REPOSITORY, &repository::REPOSITORY_OF_BINS, &referring::LINKED, &referring::SITE];
 /// Threads of a job whose fetches take their time: none of its bins waits for one.
 const SLOW_THREADS: usize = 16;
 
@@ -87,7 +87,9 @@ fn timed(work: impl FnOnce() -> Result<Value>) -> Result<Value> {
 
 fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
     const NAME: &str = "synthetic";
-    if let Some(job) = store.reader().read(|sql| jobs::by_name(sql, NAME))? {
+    // Or one that the program has defined.
+    let name = source["job"].as_str().unwrap_or(NAME);
+    if let Some(job) = store.reader().read(|sql| jobs::by_name(sql, name))? {
         return Ok(job);
     }
     let now = SystemClock.now();
@@ -113,7 +115,7 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
     let id = store.write(Durability::Synced, |sql| {
         // Of each bin one document is fetched at a time.
         let (kind, settings) = match source["fetch_ms"].as_u64() {
-            _ if source["links"].is_u64() => (referring::REFERRING.name, json!({})),
+            _ if source["links"].is_u64() => (referring::LINKED.name, json!({})),
             Some(_) => {
                 let rule = json!({ "bins": ".*", "fetches_at_once": 1 });
                 (repository::REPOSITORY_OF_BINS.name, json!({ "throttle": [rule] }))

@@ -5,57 +5,55 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use ingather_model::limits;
+use serde_json::json;
+
 use super::hosts::page;
 use super::{count, crawl, figures, forget};
-use crate::measure::{Cost, median, middle, run};
+use crate::measure::{Cost, median, middle, pause, run};
 use crate::page::{Goal, Line};
+use crate::rows::inventory::synthetic;
 use crate::rows::{thousands, told};
+use crate::sites::lists;
 use crate::sites::made_up::{Said, Server};
 use crate::{Bench, Result};
 
-/// Pages of the site: those of each list, and as many lists.
-const EACH: usize = 1_000;
-const EACH_SMALL: usize = 16;
-
-/// The links of a page of the site in one of its editions; none where there is no such page.
-fn links(path: &str, each: usize, edition: usize) -> Option<Vec<String>> {
-    if path == "/" {
-        let new = (1..=edition).map(|edition| format!("/new-{edition}"));
-        return Some((0..each).map(|list| format!("/list-{list}/")).chain(new).collect());
-    }
-    if path.starts_with("/new-") {
-        return Some(vec!["/".to_owned()]);
-    }
-    let (list, page) = path.strip_prefix("/list-")?.split_once('/')?;
-    list.parse::<usize>().ok()?;
-    Some(match page {
-        "" => (1..each).map(|page| format!("page-{page}")).collect(),
-        _ => vec!["/".to_owned(), "./".to_owned()],
-    })
-}
+/// Lists of the site, which make a million pages.
+const LISTS: usize = 1_000;
+const LISTS_SMALL: usize = 16;
+/// Edition of the site in which its first page leads nowhere.
+const BEGUN: usize = usize::MAX;
+/// Time after which the right to write is free that a process of the bench had: it does not give it back.
+const LEASE: Duration = Duration::from_millis(limits::LEASE_MS as u64 + 1_000);
 
 pub(in crate::rows) fn measure(bench: &Bench) -> Result<Vec<Line>> {
-    let each = if bench.small { EACH_SMALL } else { EACH };
-    let edition = Arc::new(AtomicUsize::new(0));
+    let lists = if bench.small { LISTS_SMALL } else { LISTS };
+    let edition = Arc::new(AtomicUsize::new(BEGUN));
     let now = Arc::clone(&edition);
     let server = Server::at(&[Ipv4Addr::LOCALHOST], Duration::ZERO, move |asked| {
         let edition = now.load(Ordering::Relaxed);
-        let Some(links) = links(asked.path, each, edition) else { return Said::Missing };
-        let tag = format!("\"{}\"", if asked.path == "/" { edition } else { 0 });
+        let links = match edition {
+            BEGUN => lists::links(asked.path, 0).map(|_| Vec::new()),
+            _ => lists::links(asked.path, edition),
+        };
+        let Some(links) = links else { return Said::Missing };
+        let tag = format!("\"{edition}\"");
         match asked.unless {
             Some(unless) if unless == tag => Said::Unchanged,
             _ => Said::Page(tag, page(asked.path, &links)),
         }
     })?;
-    let crawl = crawl(bench, &format!("http://127.0.0.1:{}/", server.port()))
-        .and(["--set", r#"traps={"alike_max":0,"names_max":0}"#]);
-    let pages = each * each + 1;
+    // The program defines the job; what it would find in minutes, the engine is given in its place.
+    let root = format!("http://127.0.0.1:{}{}", server.port(), lists::beginning(lists));
+    let crawl = crawl(bench, &root).and(["--set", r#"traps={"alike_max":0,"names_max":0}"#]);
     forget(&bench.path("data"))?;
-    let filled = run(&crawl)?;
-    let said = told(&filled)?;
-    if count(&said, "added") != pages {
-        return Err(format!("the crawl did not find all {pages} pages: {said}").into());
+    run(&crawl)?;
+    let (filled, said) = synthetic("run", &bench.path("data"), "-", "null", &json!({ "job": "site" }))?;
+    let pages = lists::pages(lists);
+    if count(&said, "added") + 1 != pages {
+        return Err(format!("the site was to have {pages} pages: {said}").into());
     }
+    pause(LEASE);
     let minimal = crawl.and(["--minimal"]);
     let (mut starts, mut costs): (Vec<f64>, Vec<Cost>) = (Vec::new(), Vec::new());
     for round in 1..=bench.pairs {
@@ -82,7 +80,7 @@ pub(in crate::rows) fn measure(bench: &Bench) -> Result<Vec<Line>> {
             thousands(pages - 1)
         ),
         ours: figures(&middle(&costs)),
-        beside: format!("the first crawl of it, once: {}", figures(&filled)),
+        beside: format!("the first run of it, made up without a server, once: {}", figures(&filled)),
         what,
         value,
         unit,

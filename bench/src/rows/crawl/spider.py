@@ -1,7 +1,7 @@
 """Follows all links of a site with Scrapy, takes the title of each page, and says how many there were."""
 
+import re
 import sys
-from urllib.parse import urlsplit
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
@@ -13,8 +13,7 @@ PAGES = []
 class Pages(scrapy.Spider):
     name = "pages"
     start_urls = [sys.argv[1]]
-    allowed_domains = [urlsplit(sys.argv[1]).hostname]
-    links = LinkExtractor(allow_domains=allowed_domains, deny_extensions=[])
+    links = LinkExtractor(allow=re.escape(sys.argv[1].rsplit("/", 1)[0]) + "/", deny_extensions=[])
 
     def parse(self, response):
         PAGES.append(response.css("title::text").get())
