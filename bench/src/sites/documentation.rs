@@ -121,7 +121,7 @@ impl Nginx {
             "daemon off; master_process off; pid {0}/pid; error_log stderr;\n\
              events {{ worker_connections 4096; }}\n\
              http {{ {said} types {{ text/html html; }} sendfile on; tcp_nopush on; keepalive_requests 1000000;\n\
-             open_file_cache max=100000 inactive=1h; open_file_cache_valid 1h; client_body_temp_path {0}/1; proxy_temp_path {0}/2;\n\
+             client_body_temp_path {0}/1; proxy_temp_path {0}/2;\n\
              fastcgi_temp_path {0}/3; uwsgi_temp_path {0}/4; scgi_temp_path {0}/5;\n\
              server {{ listen 127.0.0.1:{port}; root {1}; }} }}\n",
             folder.display(),
