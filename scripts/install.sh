@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv,
 # strace, openssl, dpkg and binutils for packages; Java, Maven and curl for a Tika server; tesseract, which reads pictures; a mail server in
-# Python; venv, Chromium and its driver, with which the API and the search page are checked from outside.
-# With --bench also omindex, which the bench compares with.
+# Python; venv, Chromium and its driver, with which the API and the search page are checked from outside; nginx and documentation in HTML,
+# which is a site to crawl. With --bench also omindex and wget, which the bench compares with.
 # Also makes the ordinary user that servers and permission tests run as, when the caller is root or may be by sudo.
 set -eu
 
@@ -22,9 +22,12 @@ command -v tesseract >/dev/null 2>&1 || needed="$needed tesseract-ocr"
 /usr/bin/python3 -c 'import ensurepip' >/dev/null 2>&1 || needed="$needed python3-venv"
 command -v chromium >/dev/null 2>&1 || needed="$needed chromium"
 command -v chromedriver >/dev/null 2>&1 || needed="$needed chromium-driver"
+[ -x /usr/sbin/nginx ] || needed="$needed nginx-light"
+[ -n "$(find /usr/share/doc -path '*/postgresql-doc-*/html/index.html' 2>/dev/null)" ] || needed="$needed postgresql-doc"
 "$(dirname "$0")/postgres.sh" --programs >/dev/null 2>&1 || needed="$needed postgresql"
 if [ "${1:-}" = --bench ]; then
     command -v omindex >/dev/null 2>&1 || needed="$needed xapian-omega"
+    command -v wget >/dev/null 2>&1 || needed="$needed wget"
 fi
 
 # as_root COMMAND...: runs it with the rights to change the system, or says that there are none.
@@ -50,6 +53,12 @@ if [ -n "$needed" ]; then
         # The package would start a server of its own; the tests start a private one.
         as_root sh -c 'mkdir -p /etc/postgresql-common/createcluster.d &&
             echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.d/ingather.conf'
+        ;;
+    esac
+    case "$needed" in
+    *nginx*)
+        # The package would start a server for everybody; the bench starts a private one.
+        as_root sh -c 'mkdir -p /etc/systemd/system && ln -sf /dev/null /etc/systemd/system/nginx.service'
         ;;
     esac
     as_root apt-get -o DPkg::Lock::Timeout=120 -q update

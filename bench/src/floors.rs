@@ -1,6 +1,7 @@
 //! The floors: the least that the same work can cost, as small programs in this one.
 
 mod bare_index;
+mod crawl;
 mod walk;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     match words {
         ["walk", root] => walk::look(Path::new(root)),
         ["read", root] => walk::read(Path::new(root)),
+        ["crawl", root, reader, state] => crawl::crawl(root, reader, Path::new(state)),
         ["index", root, into] => bare_index::run(Path::new(root), Path::new(into)),
         _ => Err(format!("there is no floor {words:?}").into()),
     }

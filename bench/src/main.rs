@@ -10,6 +10,7 @@ mod reading;
 mod relevance;
 mod rows;
 mod service;
+mod sites;
 mod synthetic;
 mod trees;
 

@@ -2,8 +2,10 @@
 
 mod at_once;
 mod counts;
+mod crawl;
 mod files;
 mod first;
+mod hops;
 mod inventory;
 mod many_jobs;
 mod moves;
@@ -63,6 +65,12 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "at-once", measure: at_once::measure },
     Row { name: "served", measure: served::measure },
     Row { name: "fairness", measure: inventory::fairness },
+    Row { name: "crawl", measure: crawl::first },
+    Row { name: "crawl-again", measure: crawl::again },
+    Row { name: "crawl-hosts", measure: crawl::hosts },
+    Row { name: "crawl-known", measure: crawl::known },
+    Row { name: "crawl-killed", measure: crawl::killed },
+    Row { name: "hops", measure: hops::measure },
     Row { name: "real-tree", measure: real_tree::measure },
     Row { name: COUNTS, measure: counts::measure },
 ];

@@ -1,5 +1,6 @@
 //! Runs of jobs whose documents are synthetic, in a process of their own, which says what each step took.
 
+mod referring;
 pub(crate) mod repository;
 
 use std::path::{Path, PathBuf};
@@ -12,17 +13,20 @@ use ingather_contract::repository::{HostContext, RepositoryKind};
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Mode, Options, Process, Report};
 use ingather_model::guard::Guard;
+use ingather_model::job::hops::Hops;
 use ingather_model::job::{ContentBy, Definition, Keep, RunKind, Stage};
 use ingather_store::connections::{self, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::{self, Member};
 use ingather_store::{Durability, Store, Target};
 use nix::sys::resource::{UsageWho, getrusage};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{Result, measure};
 
-static REPOSITORIES: &[&RepositoryKind] = &[&repository::REPOSITORY, &repository::REPOSITORY_OF_BINS];
+static REPOSITORIES: &[&RepositoryKind] =
+    &[&repository::REPOSITORY, &repository::REPOSITORY_OF_BINS, &referring::LINKED, &referring::SITE];
 /// Threads of a job whose fetches take their time: none of its bins waits for one.
 const SLOW_THREADS: usize = 16;
 
@@ -49,7 +53,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     let opened = milliseconds(begun);
     let job = job(&store, output, &serde_json::from_str(source)?)?;
     let mut told = match step {
-        "run" => timed(|| work(&engine(&store, data)?, &job).map(|_| json!({})))?,
+        "run" => timed(|| Ok(json!({ "added": work(&engine(&store, data)?, &job)?.counts.added })))?,
         "stop" => stop(&store, data, &job)?,
         "delete" => timed(|| {
             let removed = engine(&store, data)?.delete(&job, Arc::default())?;
@@ -83,7 +87,9 @@ fn timed(work: impl FnOnce() -> Result<Value>) -> Result<Value> {
 
 fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
     const NAME: &str = "synthetic";
-    if let Some(job) = store.reader().read(|sql| jobs::by_name(sql, NAME))? {
+    // Or one that the program has defined.
+    let name = source["job"].as_str().unwrap_or(NAME);
+    if let Some(job) = store.reader().read(|sql| jobs::by_name(sql, name))? {
         return Ok(job);
     }
     let now = SystemClock.now();
@@ -103,12 +109,13 @@ fn job(store: &Store, output: &str, source: &Value) -> Result<Job> {
         priority: ingather_model::job::Priority::default(),
         history: ingather_model::job::history::History::default(),
         notify: Vec::new(),
-        hops: ingather_model::job::hops::Hops::default(),
+        hops: source.get("hops").map(Hops::deserialize).transpose()?.unwrap_or_default(),
         schedule: None,
     };
     let id = store.write(Durability::Synced, |sql| {
         // Of each bin one document is fetched at a time.
         let (kind, settings) = match source["fetch_ms"].as_u64() {
+            _ if source["links"].is_u64() => (referring::LINKED.name, json!({})),
             Some(_) => {
                 let rule = json!({ "bins": ".*", "fetches_at_once": 1 });
                 (repository::REPOSITORY_OF_BINS.name, json!({ "throttle": [rule] }))

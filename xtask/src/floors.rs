@@ -104,11 +104,16 @@ pub(crate) const HEAVY: &[Heavy] = &[
     Heavy { library: "quick-xml", only: &[EXTRACT, CONNECTORS, WEB], instead: "ask the pool of readers" },
     Heavy { library: "axum", only: &[SERVER], instead: "return values; the server speaks HTTP" },
     // The web crate is a client: it decides which addresses are connected to, which a library above would do by itself.
-    Heavy { library: "hyper", only: &[SERVER, WEB], instead: "return values; the server speaks HTTP" },
+    // The bench compares a crawl with the bare client.
+    Heavy { library: "hyper", only: &[SERVER, WEB, BENCH], instead: "return values; the server speaks HTTP" },
     Heavy {
         library: "prometheus",
         only: &[SERVER],
         instead: "return figures; the server writes them for monitoring systems",
     },
-    Heavy { library: "hyper-util", only: &[SERVER, WEB], instead: "return values; the server speaks HTTP" },
+    Heavy {
+        library: "hyper-util",
+        only: &[SERVER, WEB, BENCH],
+        instead: "return values; the server speaks HTTP",
+    },
 ];
