@@ -53,7 +53,8 @@ scenarios! {
     site_memo_of_unconfirmed site_missing_and_killed site_missing_and_unconfirmed site_missing_after_faults site_missing_pages site_power_lost site_reached site_redirects site_seeds_broken_off site_shut_pages site_stopped site_two_owners
     handed_down handed_down_and_killed handed_down_once_more handed_down_unreached hops hops_and_killed hops_by_relation hops_kept hops_shorter_way
     site_for_now site_for_now_from_the_start site_leads_nowhere site_no_entries
-    dates_handed_down named_versions named_versions_of_unconfirmed
+    dates_handed_down dates_of_named_versions dates_of_named_versions_anew dates_of_seeds named_versions named_versions_and_killed named_versions_of_unconfirmed
+    handed_down_to_dead_links hops_and_missing
     missing_outputs people_and_services services_and_time taken_over touched_files
     two_owners two_owners_access two_owners_differ two_owners_leaving_access two_owners_unconfirmed unconfirmed_twice unreadable vanishing
 }
