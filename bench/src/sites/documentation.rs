@@ -19,7 +19,7 @@ const PACKAGE: &str = "postgresql-doc-";
 /// The word in its pages that each copy has another one for.
 const WORD: &str = "PostgreSQL";
 /// Pages of a small bench.
-const SMALL_PAGES: usize = 120;
+const SMALL_PAGES: usize = 60;
 /// Longest wait for a server that starts.
 const LONGEST: Duration = Duration::from_secs(10);
 
