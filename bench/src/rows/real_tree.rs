@@ -12,6 +12,8 @@ use crate::{Bench, Result};
 const ROOT: &str = "/usr";
 /// What a small bench reads instead.
 const SMALL: &str = "/usr/share/doc";
+/// Of that, what is there for crawls to read.
+const OF_CRAWLS: &str = "postgresql-doc-*";
 /// Time between two looks at memory.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -33,6 +35,7 @@ fn first_run(bench: &Bench, program: &std::path::Path) -> Result<Peak> {
         .args(["--json", "--data"])
         .arg(&data)
         .args(["sync", "--to", "index", root])
+        .args(bench.small.then_some(["--exclude", OF_CRAWLS]).into_iter().flatten())
         .stdin(Stdio::null())
         .stdout(std::fs::File::create(&out)?)
         .stderr(Stdio::null())

@@ -129,7 +129,10 @@ impl Nginx {
         );
         let settings = folder.join("nginx.conf");
         fs::File::create(&settings)?.write_all(text.as_bytes())?;
-        let mut child = Command::new(program)
+        // It ends with the bench also where that is killed.
+        let mut child = Command::new("setpriv")
+            .args(["--pdeathsig", "TERM"])
+            .arg(program)
             .arg("-p")
             .arg(&folder)
             .args(["-e", "stderr", "-c"])
