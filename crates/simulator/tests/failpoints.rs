@@ -173,6 +173,7 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::MemoOfOtherParents, Check::Scenario("handed_down_and_killed")),
     (Failpoint::ShorterWayStops, Check::Scenario("hops_shorter_way")),
     (Failpoint::NearerForgets, Check::Scenario("hops_and_missing")),
+    (Failpoint::NearerRests, Check::Scenario("hops_near_after_all")),
     (Failpoint::TooFarStays, Check::Scenario("hops")),
     (Failpoint::NamedIsEnough, Check::Scenario("named_versions_of_unconfirmed")),
     (Failpoint::NamedLeadNowhereLater, Check::Scenario("named_versions_and_killed")),

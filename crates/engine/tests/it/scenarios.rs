@@ -54,7 +54,7 @@ scenarios! {
     handed_down handed_down_and_killed handed_down_once_more handed_down_unreached hops hops_and_killed hops_by_relation hops_kept hops_shorter_way
     site_for_now site_for_now_from_the_start site_leads_nowhere site_no_entries
     dates_handed_down dates_of_named_versions dates_of_named_versions_anew dates_of_seeds named_versions named_versions_and_killed named_versions_of_unconfirmed
-    handed_down_to_dead_links hops_and_missing
+    handed_down_to_dead_links hops_and_missing hops_and_dates hops_near_after_all hops_near_at_once
     missing_outputs people_and_services services_and_time taken_over touched_files
     two_owners two_owners_access two_owners_differ two_owners_leaving_access two_owners_unconfirmed unconfirmed_twice unreadable vanishing
 }

@@ -6,7 +6,6 @@ use ingather_contract::refers::Reference;
 use ingather_model::fault::Reason;
 use ingather_model::ids::{ContainerId, Digest, DocumentId};
 use ingather_model::key::DocumentKey;
-use ingather_model::lifecycle::outcome::FailureCode;
 use ingather_model::limits;
 use ingather_store::documents::{self, NewDocument, links};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -19,7 +18,7 @@ use super::named::{Again, Found, Named, name, request};
 use super::targets::Targets;
 use super::{Reach, Reached, handed, parked, versions};
 use crate::error::Result;
-use crate::run::dating;
+use crate::run::dating::{self, Walk};
 use crate::run::{Run, id_set};
 
 /// What a transaction wrote, to be taken over once it is on disk.
@@ -104,7 +103,7 @@ fn write(
         }
         let Written { ids, reached, measured, .. } = &mut written;
         *measured = hops::measure(sql, &state, led, (ids, reached))?;
-        set_aside(run, sql, &fresh, &written, &state)?;
+        let nearer = set_aside(run, sql, &fresh, (&written, reach.walk), &state)?;
         // A seed says nothing of them.
         if !found.is_empty() {
             let told = named.iter().filter_map(|of| Some((*written.ids.get(&of.key)?, &*of.reference.after)));
@@ -119,6 +118,9 @@ fn write(
             let as_named = versions::as_named(run, sql, &versions, (ids, reached))?;
             let handed = &written.handed;
             written.resting.extend(as_named.into_iter().filter(|id| !handed.contains(id)));
+        }
+        if !failpoint(Failpoint::NearerRests) {
+            nearer.iter().for_each(|id| _ = written.resting.remove(id));
         }
         let visited: Vec<i64> = reached.iter().copied().filter(|id| !written.resting.contains(id)).collect();
         request(run, sql, &visited)?;
@@ -195,15 +197,15 @@ fn look_up(
     Ok(fresh)
 }
 
-/// What is new and too far is known as such at once. What came nearer is visited, and it is not too far any more.
+/// What is new and too far is known as such at once. What was too far and is reached now is so no more; it is returned, to be visited.
 fn set_aside(
     run: &Run,
     sql: &mut Sql<'_>,
     fresh: &[NewDocument],
-    written: &Written,
+    (written, walk): (&Written, Walk),
     state: &Reached,
-) -> std::result::Result<(), StoreError> {
-    let Some(distances) = &state.distances else { return Ok(()) };
+) -> std::result::Result<Vec<i64>, StoreError> {
+    let Some(distances) = &state.distances else { return Ok(Vec::new()) };
     let is_far = |id: &i64| written.measured.beyond.contains(*id as u64);
     let far: Vec<i64> = fresh.iter().map(|document| document.id.0).filter(is_far).collect();
     if !far.is_empty() {
@@ -211,21 +213,19 @@ fn set_aside(
         let whys: Vec<(i64, &Reason)> = far.into_iter().map(|id| (id, &why)).collect();
         queue::set_aside(sql, run.job.id, run.call.now(), &whys)?;
     }
-    let was_far = |id: &i64| distances.beyond.contains(*id as u64);
-    let nearer: Vec<i64> = written.reached.keys().copied().filter(was_far).collect();
-    for ids in nearer.chunks(limits::JUDGED_MAX) {
-        let noted = queue::failures(sql, ids)?;
-        // What else is known of one, such as since when it is missing, has nothing to do with the way to it.
-        let is_wrong = |id: &i64| {
-            let code = noted.get(id).map(|noted| noted.code);
-            code == Some(Some(FailureCode::TooFar)) || failpoint(Failpoint::NearerForgets)
-        };
-        let over: Vec<i64> = ids.iter().copied().filter(is_wrong).collect();
-        if !over.is_empty() {
-            queue::give_up(sql, &over)?;
-        }
+    // A walk that visits everything visits what earlier runs have set aside in any case.
+    let may_be_noted = |id: &i64| walk != Walk::Everything || distances.beyond.contains(*id as u64);
+    let candidates: Vec<i64> = written
+        .reached
+        .keys()
+        .copied()
+        .filter(|id| !written.brought.contains(id) && may_be_noted(id))
+        .collect();
+    let nearer = hops::set_aside(sql, &candidates)?;
+    if !nearer.is_empty() {
+        queue::give_up(sql, &nearer)?;
     }
-    Ok(())
+    Ok(nearer)
 }
 
 fn next_id(sql: &mut Sql<'_>, written: &mut Written) -> std::result::Result<i64, StoreError> {

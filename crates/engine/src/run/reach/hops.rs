@@ -5,10 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use ingather_model::key::DocumentKey;
+use ingather_model::lifecycle::outcome::FailureCode;
 use ingather_model::limits::{self, RELATIONS_MAX};
 use ingather_store::documents::{self, links};
 use ingather_store::failpoints::{Failpoint, failpoint};
-use ingather_store::{Sql, StoreError, deliveries};
+use ingather_store::{Sql, StoreError, deliveries, queue};
 use roaring::RoaringTreemap;
 
 use super::Reached;
@@ -141,6 +142,21 @@ pub(super) fn measure(
     }
     reached.retain(|id, _| !measured.beyond.contains(*id as u64));
     Ok(measured)
+}
+
+/// Those of the documents that were set aside for being too far.
+pub(super) fn set_aside(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
+    let mut far = Vec::new();
+    for ids in ids.chunks(limits::JUDGED_MAX) {
+        let noted = queue::failures(sql, ids)?;
+        // What else is known of one, such as since when it is missing, has nothing to do with the way to it.
+        let is_far = |id: &i64| {
+            let code = noted.get(id).map(|noted| noted.code);
+            code == Some(Some(FailureCode::TooFar)) || failpoint(Failpoint::NearerForgets)
+        };
+        far.extend(ids.iter().copied().filter(is_far));
+    }
+    Ok(far)
 }
 
 /// Those of the documents that are too far which stay all the same.

@@ -86,7 +86,11 @@ fn look(
         ids = names.into_keys().collect();
     }
     for ids in ids.chunks(limits::JUDGED_MAX) {
-        let resting = dating::resting(sql, walk, ids, &HashSet::new(), run.call.now())?;
+        let mut resting = dating::resting(sql, walk, ids, &HashSet::new(), run.call.now())?;
+        if state.distances.is_some() {
+            let rests: Vec<i64> = resting.iter().copied().collect();
+            hops::set_aside(sql, &rests)?.iter().for_each(|id| _ = resting.remove(id));
+        }
         let others: Vec<i64> = ids.iter().copied().filter(|id| !resting.contains(id)).collect();
         let named: HashMap<i64, String> = documents::names(sql, &others)?.into_iter().collect();
         unknown.extend(others.iter().filter(|id| !named.contains_key(id)).map(|id| *id as u64));
