@@ -18,7 +18,7 @@ use ingather_model::limits;
 pub(crate) use history::{History, OfHistory, OfInventory, Report, Time};
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
 pub(crate) use search::Search;
-pub(crate) use service::{ApiKey, Event, LogFormat, RoleWord, Serve};
+pub(crate) use service::{ApiKey, Authority, Event, LogFormat, RoleWord, Serve};
 pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, HistoryWord, JobSettings, KeepWord, OnOff, Sync};
 
 /// Keeps search indexes in exact, permission-aware sync with the places where content lives.
@@ -141,19 +141,33 @@ pub(crate) enum Command {
         ingather why ann file:///srv/share/notes/a.txt\n\n\
         Exit codes: 0 answered, whatever the answer · 2 no such user or document · 3 could not work")]
     Why {
-        /// A local user: name or number
+        /// Name of a user; of this machine also the number
         user: String,
         /// Name of the document in a job, its path, or its URI
         document: OsString,
+        /// The authorisation domain that the name is one in
+        #[arg(long, value_name = "DOMAIN", default_value = "", hide_default_value = true)]
+        domain: String,
     },
     /// List the access tokens that a user holds
     #[command(
-        after_help = "Example:\n  ingather tokens ann\n\nExit codes: 0 answered · 2 no such user · 3 could not work"
+        after_help = "Examples:\n  ingather tokens ann\n  ingather tokens ann --domain acme --json | jq .authorities\n\n\
+            Tokens of an authority group that has a name are shown behind it.\n\n\
+            Exit codes: 0 answered · 2 no such user · 3 could not work"
     )]
     Tokens {
-        /// A local user: name or number
+        /// Name of a user; of this machine also the number
         user: String,
+        /// The authorisation domain that the name is one in
+        #[arg(long, value_name = "DOMAIN", default_value = "", hide_default_value = true)]
+        domain: String,
     },
+    /// Look at authorities, which say what access tokens somebody holds; `apply` makes them
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ingather authority list\n\nExit codes: those of each command, see its --help"
+    )]
+    Authority(Authority),
     /// Say for each job whether all is well, and the next command where somebody is needed
     #[command(after_help = "Examples:\n  \
         ingather status\n  \

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod access;
 mod api_key;
 mod audit;
 mod backup;
@@ -17,7 +18,6 @@ mod serve;
 mod status;
 mod sync;
 mod verify;
-mod why;
 
 use clap::CommandFactory;
 
@@ -52,8 +52,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Job(job) => job::run(&global, job),
         Command::Document(document) => document::run(&global, document),
         Command::Pipeline(pipeline) => pipeline::run(&global, pipeline),
-        Command::Why { user, document } => why::why(&global, &user, &document),
-        Command::Tokens { user } => why::tokens(&global, &user),
+        Command::Why { user, document, domain } => access::why(&global, (&user, domain), &document),
+        Command::Tokens { user, domain } => access::tokens(&global, &user, domain),
         Command::Doctor { repair } => doctor::run(&global, repair),
         Command::Verify { output, repair, limit } => verify::run(&global, output, repair, limit),
         Command::Backup { file } => backup::backup(&global, file),
@@ -61,6 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Secrets(Secrets::Rotate) => declaration::secrets::rotate(&global),
         Command::Serve(serve) => serve::run(&global, &serve),
         Command::Event(event) => event::run(&global, event),
+        Command::Authority(authority) => access::authority::run(&global, authority),
         Command::ApiKey(key) => api_key::run(&global, key),
         Command::Audit { limit } => audit::run(&global, limit),
         Command::Notices { limit } => job::notices::run(&global, limit),

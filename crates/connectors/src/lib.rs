@@ -8,6 +8,7 @@ use ingather_contract::transform::TransformKind;
 
 mod filesystem;
 mod journal;
+mod listed;
 mod null;
 mod transforms;
 pub mod unix;
@@ -53,7 +54,7 @@ pub const OUTPUTS: &[&OutputKind] = &[
     &null::OUTPUT,
 ];
 /// Authorities, by name.
-pub const AUTHORITIES: &[&AuthorityKind] = &[&unix::AUTHORITY];
+pub const AUTHORITIES: &[&AuthorityKind] = &[&listed::AUTHORITY, &null::AUTHORITY, &unix::AUTHORITY];
 
 /// All of them.
 pub const ALL: Registry = Registry {

@@ -1,8 +1,10 @@
-//! What does nothing: an output that keeps nothing, for measuring and for jobs that only watch a source, and a stage that
-//! changes nothing.
+//! What does nothing: an output that keeps nothing, for measuring and for jobs that only watch a source, a stage that changes nothing,
+//! and an authority that knows nobody.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
 use ingather_contract::call::CallContext;
 use ingather_contract::output::{
     Change, Generation, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
@@ -10,6 +12,30 @@ use ingather_contract::output::{
 use ingather_contract::settings::{self, NoSettings};
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
 use ingather_model::fault::Fault;
+
+/// The `null` authority.
+pub(crate) const AUTHORITY: AuthorityKind = AuthorityKind {
+    name: "null",
+    about: "Knows nobody: in place of the users of this machine, where none of them is to find more than everybody.",
+    schema: settings::schema_of::<NoSettings>,
+    kept: Duration::ZERO,
+    open: |value| {
+        settings::read::<NoSettings>(value)?;
+        Ok(Arc::new(Nobody))
+    },
+};
+
+struct Nobody;
+
+impl Authority for Nobody {
+    fn check(&self, _call: &CallContext) -> Result<String, Fault> {
+        Ok("it knows nobody".to_owned())
+    }
+
+    fn tokens(&self, _call: &CallContext, _account: &Account<'_>) -> Result<Answer, Fault> {
+        Ok(Answer::Unknown)
+    }
+}
 
 /// The `null` output.
 pub(crate) const OUTPUT: OutputKind = OutputKind {
@@ -76,12 +102,18 @@ impl Transform for Null {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingather_testkit::suites::{self, OutputSample};
+    use ingather_testkit::suites::{self, AuthoritySample, OutputSample};
 
     #[test]
     fn it_keeps_what_an_output_promises() {
         let context = OutputContext { data: std::env::temp_dir(), store: "s".into(), session: 1 };
         suites::output(&OUTPUT, &OutputSample { settings: serde_json::json!({}), context, local: false });
+    }
+
+    #[test]
+    fn it_keeps_what_an_authority_promises() {
+        let settings = serde_json::json!({});
+        suites::authority(&AUTHORITY, &AuthoritySample { settings, known: None, cut: None, obstruct: None });
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ingather_contract::authority::{Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account as Asked, Answer, Authority, AuthorityKind};
 use ingather_contract::call::CallContext;
 use ingather_contract::settings::{self, NoSettings};
 use ingather_model::access::{Tokens, UNIX_EVERYONE, unix_group, unix_user};
@@ -24,6 +24,7 @@ pub const AUTHORITY: AuthorityKind = AuthorityKind {
     name: "unix",
     about: "Users and groups of the machine, by name or number.",
     schema: settings::schema_of::<NoSettings>,
+    kept: Duration::ZERO,
     open,
 };
 
@@ -85,7 +86,8 @@ impl Authority for Accounts {
         self.ask("-u", &own).map(|_| "the name service of this machine answers".to_owned())
     }
 
-    fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
+    fn tokens(&self, _call: &CallContext, account: &Asked<'_>) -> Result<Answer, Fault> {
+        let user = account.name;
         if !speakable(user) {
             return Ok(Answer::Unknown);
         }
@@ -285,7 +287,7 @@ mod tests {
         let settings = serde_json::json!({});
         let known = ("root", [unix_user(0), UNIX_EVERYONE.to_owned()]);
         let tokens = known.1.each_ref().map(String::as_str);
-        let sample = AuthoritySample { settings, known: (known.0, &tokens), cut: None, obstruct: None };
+        let sample = AuthoritySample { settings, known: Some((known.0, &tokens)), cut: None, obstruct: None };
         suites::authority(&AUTHORITY, &sample);
     }
 
@@ -318,7 +320,7 @@ mod tests {
         let settings = serde_json::json!({});
         suites::authority(
             &KIND,
-            &AuthoritySample { settings, known, cut: Some(&cut), obstruct: Some(&obstruct) },
+            &AuthoritySample { settings, known: Some(known), cut: Some(&cut), obstruct: Some(&obstruct) },
         );
     }
 
@@ -352,7 +354,8 @@ mod tests {
     }
 
     fn ask(accounts: &Accounts, user: &str) -> Result<Answer, Fault> {
-        accounts.tokens(&CallContext { clock: Arc::new(Still), cancel: Cancel::default() }, user)
+        let call = CallContext { clock: Arc::new(Still), cancel: Cancel::default() };
+        accounts.tokens(&call, &Asked { name: user, within: Duration::from_secs(1) })
     }
 
     fn known(uid: u32, groups: &[u32]) -> Result<Answer, Fault> {

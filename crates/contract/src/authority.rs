@@ -1,6 +1,7 @@
 //! An authority: says which access tokens a user holds (coverage S3.253–S3.267).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ingather_model::access::Tokens;
 use ingather_model::fault::Fault;
@@ -16,8 +17,20 @@ pub struct AuthorityKind {
     pub about: &'static str,
     /// Schema of its settings.
     pub schema: fn() -> Schema,
-    /// Opens it; settings were checked before.
+    /// How long an answer about somebody whom it knows is kept where its definition says nothing of that; none: not at all,
+    /// since it costs next to nothing and changes are to count at once.
+    pub kept: Duration,
+    /// Opens it; settings were checked before. It connects to nothing yet.
     pub open: fn(settings: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault>,
+}
+
+/// Whom an authority is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Account<'a> {
+    /// The name, as the mapping of the authority spells it. It comes from whoever asks: an authority takes it as data, whatever is in it.
+    pub name: &'a str,
+    /// How long the answer is waited for; a later one counts as a fault. An authority that waits for others waits no longer.
+    pub within: Duration,
 }
 
 /// What an authority answers about a user.
@@ -40,9 +53,9 @@ pub trait Authority: Send + Sync {
     /// What [`Authority::tokens`] would answer about everybody.
     fn check(&self, call: &CallContext) -> Result<String, Fault>;
 
-    /// The tokens of the user named `user`.
+    /// The tokens of a user.
     ///
     /// # Errors
     /// A fault when it cannot be asked: the caller must then treat the user as seeing nothing of what it rules.
-    fn tokens(&self, call: &CallContext, user: &str) -> Result<Answer, Fault>;
+    fn tokens(&self, call: &CallContext, account: &Account<'_>) -> Result<Answer, Fault>;
 }

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use ingather_contract::authority::AuthorityKind;
-use ingather_contract::call::CallContext;
 use ingather_contract::output::OutputContext;
 use ingather_engine::{Engine, outputs};
 use ingather_model::fault::Fault;
@@ -110,17 +108,6 @@ pub fn check_output(engine: &Engine, connection: &Connection) -> std::result::Re
     let context =
         OutputContext { data: engine.data.clone(), store: engine.reader.id().to_owned(), session: 0 };
     (kind.check)(&connection.settings, &context)
-}
-
-/// Whether an authority could be asked.
-///
-/// # Errors
-/// What everybody would be told who asks about a user.
-pub(crate) fn check_authority(
-    kind: &AuthorityKind,
-    call: &CallContext,
-) -> std::result::Result<String, Fault> {
-    (kind.open)(&json!({}))?.check(call)
 }
 
 /// Refuses an output that a run could not use, without opening it for writing.

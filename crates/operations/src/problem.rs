@@ -67,6 +67,7 @@ problems! {
     Key = "key", 400, USAGE, "What was given for a document is no name of one.", "Copy the name from `ingather document list`.";
     NoSuchOutput = "no_such_output", 404, USAGE, "There is no output of that name.", "Take one that the sentence names.";
     NoSuchConnector = "no_such_connector", 404, USAGE, "This program has no connector or transform of that name.", "Take one that `ingather pipeline stages` or the manual names.";
+    NoSuchAuthority = "no_such_authority", 404, USAGE, "There is no authority of that name.", "Take a name of `ingather authority list`.";
     NoSuchUser = "no_such_user", 404, USAGE, "Nobody of that name may enter.", "Check the name.";
     Definition = "definition", 400, USAGE, "The definition of a job cannot work.", "Correct what the sentence names.";
     Source = "source", 422, USAGE, "The source cannot be looked at.", "Mount it, or check its path or address, and whether it may be read.";
@@ -316,6 +317,7 @@ mod tests {
         Code::NoSuchApiKey,
         Code::NoSuchEvent,
         Code::ApiKeyExists,
+        Code::NoSuchAuthority,
         Code::NoSuchUser,
         Code::NothingYet,
         Code::Unable,

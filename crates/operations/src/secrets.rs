@@ -68,6 +68,7 @@ impl SecretPlaces for Marked {
             SettingsOf::Source(kind) => self.0.repository(kind).map(|kind| kind.source_schema),
             SettingsOf::Stage(kind) => self.0.transform(kind).map(|kind| kind.schema),
             SettingsOf::Output(kind) => self.0.output(kind).map(|kind| kind.schema),
+            SettingsOf::Authority(kind) => self.0.authority(kind).map(|kind| kind.schema),
         };
         // Settings of a connector that this program has not stay as they are stored.
         if let Some(schema) = schema {
@@ -89,6 +90,7 @@ pub(crate) fn hidden(registry: &Registry, role: Role, kind: &str, settings: Valu
             return hidden;
         }
         Role::Output => registry.output(kind).map(|kind| kind.schema),
+        Role::Authority => registry.authority(kind).map(|kind| kind.schema),
     };
     by_schema(schema, settings)
 }

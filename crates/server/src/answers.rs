@@ -78,6 +78,10 @@ impl Answers {
         self.service.log(line);
     }
 
+    pub(crate) fn note(&self, entry: &LogEntry<'_>) {
+        self.service.note(entry);
+    }
+
     /// The id of another request.
     pub(crate) fn next_request(&self) -> String {
         format!("{:x}-{:x}", self.begun, self.requests.fetch_add(1, Ordering::Relaxed))

@@ -30,6 +30,7 @@ use crate::rates::Rates;
 use crate::routes::{Site, routes};
 use crate::slow::{Patient, Stream};
 use crate::tls::Tls;
+use crate::user_acls::{self, UserAcls};
 
 /// Longest wait before another connection is accepted, when the machine had no room for one.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -45,6 +46,8 @@ pub struct Listening {
     pub tls: Option<Tls>,
     /// For users of this machine.
     pub socket: UnixListener,
+    /// For plug-ins of ManifoldCF, where they may ask.
+    pub user_acls: Option<UserAcls>,
 }
 
 /// Ends a service; clones end the same one.
@@ -142,6 +145,7 @@ impl Front {
 enum Listener {
     Network(tokio::net::TcpListener, Option<Tls>),
     Socket(tokio::net::UnixListener),
+    UserAcls(tokio::net::TcpListener),
 }
 
 impl Listener {
@@ -150,19 +154,20 @@ impl Listener {
         match self {
             Listener::Network(..) => "network",
             Listener::Socket(_) => "socket",
+            Listener::UserAcls(_) => "user_acls",
         }
     }
 
     fn tls(&self, log: &dyn Fn(&str)) -> Option<Arc<ServerConfig>> {
         match self {
             Listener::Network(_, tls) => tls.as_ref().map(|tls| tls.current(log)),
-            Listener::Socket(_) => None,
+            Listener::Socket(_) | Listener::UserAcls(_) => None,
         }
     }
 
     async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
         Ok(match self {
-            Listener::Network(listener, _) => {
+            Listener::Network(listener, _) | Listener::UserAcls(listener) => {
                 let (stream, from) = listener.accept().await?;
                 (Box::new(stream), Peer::Network { from: from.ip().to_canonical() })
             }
@@ -176,7 +181,7 @@ impl Listener {
 }
 
 async fn listen(answers: Arc<Answers>, listening: Listening, stop: watch::Receiver<bool>) -> io::Result<()> {
-    let Listening { network, tls, socket } = listening;
+    let Listening { network, tls, socket, user_acls } = listening;
     let port = network.local_addr()?.port();
     network.set_nonblocking(true)?;
     socket.set_nonblocking(true)?;
@@ -187,13 +192,22 @@ async fn listen(answers: Arc<Answers>, listening: Listening, stop: watch::Receiv
     // Each has places of its own, and none waits for the other.
     let over_network = accept(&answers, &network, &router, limits::HTTP_CONNECTIONS_MAX, stop.clone());
     let over_socket = accept(&answers, &socket, &router, limits::HTTP_SOCKET_CONNECTIONS_MAX, stop.clone());
-    let mut stop = stop;
+    let over_user_acls = async {
+        let Some(service) = user_acls else { return Ok(()) };
+        let listener = service.listener.try_clone()?;
+        listener.set_nonblocking(true)?;
+        let listener = Listener::UserAcls(tokio::net::TcpListener::from_std(listener)?);
+        let router = user_acls::routes(answers.clone(), Arc::new(service));
+        accept(&answers, &listener, &router, limits::HTTP_USER_ACLS_CONNECTIONS_MAX, stop.clone()).await;
+        Ok(())
+    };
+    let mut stop = stop.clone();
     let streams = async {
         let _ends = stop.wait_for(|stop| *stop).await;
         answers.streams.end();
     };
-    tokio::join!(over_network, over_socket, streams);
-    Ok(())
+    let ((), (), served, ()) = tokio::join!(over_network, over_socket, over_user_acls, streams);
+    served
 }
 
 async fn accept(

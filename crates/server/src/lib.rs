@@ -5,7 +5,7 @@
 //! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `repeats` knows what was done before ·
 //! `rates` says how often somebody may search · `description` is the OpenAPI
 //! document · `metrics` is what monitoring systems ask for · `stream` tells what happens ·
-//! `pages` is the search page for people · `connections` accepts clients and bounds what each of them may cost · `places` says who makes room · `tls` encrypts ·
+//! `pages` is the search page for people · `user_acls` is what plug-ins of ManifoldCF ask · `connections` accepts clients and bounds what each of them may cost · `places` says who makes room · `tls` encrypts ·
 //! `client` is the other side.
 
 mod answers;
@@ -25,6 +25,7 @@ mod routes;
 mod slow;
 mod stream;
 mod tls;
+mod user_acls;
 
 pub use client::Client;
 pub use connections::{Front, Listening, Stop};
@@ -32,3 +33,4 @@ pub use description::description;
 pub use proxies::{Proxies, USER};
 pub use request::API;
 pub use tls::Tls;
+pub use user_acls::UserAcls;

@@ -56,7 +56,8 @@ impl Proxies {
         if networks.len() > limits::PROXIES_MAX {
             return Err(format!("--proxy is given more than {} times; name networks", limits::PROXIES_MAX));
         }
-        let networks = networks.iter().map(|text| network(text)).collect::<std::result::Result<_, _>>()?;
+        let networks =
+            networks.iter().map(|text| network("--proxy", text)).collect::<std::result::Result<_, _>>()?;
         let is_free = |name: &HeaderName| *name != SECRET && !TAKEN.contains(&name.as_str());
         let name = HeaderName::try_from(header).ok().filter(is_free);
         let header = name.ok_or_else(|| {
@@ -76,18 +77,18 @@ impl Proxies {
 }
 
 /// An address, or a network that is written as its first one with the length of its prefix.
-fn network(text: &str) -> std::result::Result<IpNet, String> {
+pub(crate) fn network(flag: &str, text: &str) -> std::result::Result<IpNet, String> {
     let read = text.parse::<IpAddr>().map(IpNet::from).ok().or_else(|| text.parse().ok());
-    let wrong = |what: &str| Err(format!("--proxy {text}: {what}"));
+    let wrong = |what: &str| Err(format!("{flag} {text}: {what}"));
     match read {
         None => {
             wrong("it is no address and no network; write one such as 10.0.0.7, 10.0.0.0/24 or fd00::/64")
         }
         Some(network) if network.prefix_len() < shortest(&network) => {
-            wrong("that is a great part of all addresses; name those of the proxies")
+            wrong("that is a great part of all addresses; name those that are meant")
         }
         Some(network) if network.network().is_unspecified() || network.network().is_multicast() => {
-            wrong("nothing connects from there; name the addresses of the proxies")
+            wrong("nothing connects from there; name the addresses that are meant")
         }
         Some(network) if network != network.trunc() => {
             wrong(&format!("a network begins at its first address; did you mean {}?", network.trunc()))

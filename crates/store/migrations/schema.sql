@@ -16,7 +16,7 @@ CREATE TABLE part (number BIGINT PRIMARY KEY, process TEXT, epoch BIGINT NOT NUL
 CREATE TABLE connection (handle BIGINT PRIMARY KEY, role TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
   settings TEXT NOT NULL, identity TEXT, generation BIGINT NOT NULL, changed_at BIGINT NOT NULL,
   ceiling BIGINT NOT NULL DEFAULT 0, session BIGINT NOT NULL DEFAULT 0, next_session BIGINT NOT NULL DEFAULT 0,
-  authority_group TEXT NOT NULL DEFAULT '') /*table*/;
+  authority_group TEXT NOT NULL DEFAULT '', asking TEXT) /*table*/;
 CREATE UNIQUE INDEX connection_name ON connection (role, name);
 
 -- looked: digest of all that a pass of a continuous job goes by which looked at everything

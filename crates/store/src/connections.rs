@@ -24,7 +24,7 @@ pub struct Connection {
     pub name: String,
     /// Settings of the connector.
     pub settings: serde_json::Value,
-    /// Of a repository: whose tokens judge what it rules. It never changes.
+    /// Of a repository: whose tokens judge what it rules. It does not change while a job uses it.
     pub group: Group,
     /// Identity of the output that the delivery log speaks of, once there was a commit.
     pub identity: Option<String>,
@@ -198,6 +198,12 @@ pub fn declare(sql: &mut Sql<'_>, id: ConnectionId, settings: &serde_json::Value
     let sealed = secrets::seal_connection(sql, (id.0, role, &found.kind), settings)?.to_string();
     let values = [Value::Int(id.0), Value::Text(&sealed), Value::Int(now)];
     sql.execute(&queries::CONNECTION_DECLARE, &values)?;
+    Ok(())
+}
+
+/// Puts a repository connection into a group. What its jobs have taken in is judged by the tokens of that from now on.
+pub fn join(sql: &mut Sql<'_>, id: ConnectionId, group: &Group) -> Result<()> {
+    sql.execute(&queries::CONNECTION_JOIN, &[Value::Int(id.0), Value::Text(group.name())])?;
     Ok(())
 }
 

@@ -117,9 +117,14 @@ queries! {
     shared PROCESS_LEAVE = "process/leave";
     shared PART_TAKE = "part/take";
     split PART_FENCE = "part/fence";
+    shared AUTHORITY_LIST = "authority/list";
+    shared AUTHORITY_REVISIONS = "authority/revisions";
+    shared AUTHORITY_DECLARE = "authority/declare";
+    shared AUTHORITY_REMOVE = "authority/remove";
     shared CONNECTION_ADD = "connection/add";
     shared CONNECTION_FIND = "connection/find";
     shared CONNECTION_DECLARE = "connection/declare";
+    shared CONNECTION_JOIN = "connection/join";
     shared CONNECTION_GROUPS = "connection/groups";
     shared CONNECTION_LIST = "connection/list";
     shared CONNECTION_BY_HANDLE = "connection/by_handle";

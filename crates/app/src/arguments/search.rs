@@ -19,9 +19,12 @@ pub(crate) struct Search {
     /// What to find, in one argument or several; `*` finds everything
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// As this local user: name or number
+    /// As this user: a name, or the number of a user of this machine
     #[arg(long = "as", value_name = "USER", conflicts_with = "all")]
     pub(crate) user: Option<String>,
+    /// The authorisation domain that the name is one in
+    #[arg(long, value_name = "DOMAIN", requires = "user")]
+    pub(crate) domain: Option<String>,
     /// Unfiltered, for the owner of the data directory
     #[arg(long)]
     pub(crate) all: bool,

@@ -52,6 +52,13 @@ pub(crate) struct Serve {
     /// A file with the secret that they send in the header X-Ingather-Proxy-Secret; nobody else on this machine may be able to read it
     #[arg(long, value_name = "FILE", requires = "proxies")]
     pub(crate) proxy_secret: Option<PathBuf>,
+    /// Address and port where plug-ins of Apache ManifoldCF ask what users hold (`/UserACLs`), without credentials: whoever reaches it is told what
+    /// anybody may see; see docs/manual/authorities.md
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) user_acls: Option<SocketAddr>,
+    /// Address or network that may ask there; may be given several times [default: this machine]
+    #[arg(long = "user-acls-client", value_name = "CIDR", requires = "user_acls")]
+    pub(crate) user_acls_clients: Vec<String>,
     /// Answer /metrics to everybody on this machine, without a key; a reverse proxy on it must not pass that path on
     #[arg(long)]
     pub(crate) metrics_open: bool,
@@ -104,6 +111,39 @@ pub(crate) enum Event {
     },
 }
 
+/// Look at authorities.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Authority {
+    /// List authorities: the group their tokens count in, the domain each knows, and whether it can be asked now
+    #[command(
+        after_help = "Example:\n  ingather authority list\n\nExit codes: 0 all can be asked · 1 some cannot · 2 wrong use · 3 could not work"
+    )]
+    List,
+    /// Forget what authorities answered, so that a right that was taken is gone at once
+    #[command(after_help = "Examples:\n  \
+        ingather authority forget ann --server unix:DATA/ingather.sock\n  \
+        ingather authority forget --server unix:DATA/ingather.sock     about everybody\n\n\
+        Only a service keeps answers; see `kept_ms` in docs/manual/authorities.md.\n\n\
+        Exit codes: 0 done · 2 wrong use · 3 could not work")]
+    Forget {
+        /// About this user alone
+        #[arg(value_name = "USER")]
+        user: Option<String>,
+        /// The authorisation domain that the name is one in
+        #[arg(long, value_name = "DOMAIN", default_value = "", hide_default_value = true, requires = "user")]
+        domain: String,
+    },
+    /// Remove an authority: nobody holds a token from it any more
+    #[command(after_help = "Example:\n  \
+        ingather authority delete directory\n\n\
+        Exit codes: 0 done · 2 wrong use, such as an authority that is not there · 3 could not work")]
+    Delete {
+        /// Its name, as `authority list` shows it
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
 /// Say who may ask the service.
 #[derive(Subcommand, Debug)]
 pub(crate) enum ApiKey {
@@ -121,6 +161,15 @@ pub(crate) enum ApiKey {
         /// The user of this machine whose access tokens count in its searches [default: only what is open to everybody is found]
         #[arg(long, value_name = "USER")]
         account: Option<String>,
+        /// The authorisation domain that the name is one in
+        #[arg(
+            long,
+            value_name = "DOMAIN",
+            default_value = "",
+            hide_default_value = true,
+            requires = "account"
+        )]
+        domain: String,
         /// Days until it expires [default: never]
         #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::from_one::<36_500>)]
         days: Option<u32>,

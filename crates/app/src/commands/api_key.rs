@@ -14,15 +14,11 @@ const DAY_MS: i64 = 86_400_000;
 pub(crate) fn run(global: &Global, command: arguments::ApiKey) -> Result<u8> {
     let program = Program::of(global)?;
     match command {
-        arguments::ApiKey::Create { name, roles, account, days } => {
+        arguments::ApiKey::Create { name, roles, account, domain, days } => {
             let request = CreateApiKey {
                 name,
                 roles: roles.into_iter().map(role).collect(),
-                account: account.map(|name| KeyAccount {
-                    system: "unix".to_owned(),
-                    domain: String::new(),
-                    name,
-                }),
+                account: account.map(|name| KeyAccount { system: "unix".to_owned(), domain, name }),
                 expires_at: days.map(|days| now() + i64::from(days) * DAY_MS),
             };
             create(&program, request)

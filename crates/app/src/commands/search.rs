@@ -14,6 +14,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
     let request = search::Search {
         query: search.query.join(" "),
         user: search.user.clone(),
+        domain: search.domain.clone(),
         all: search.all,
         limit: search.limit,
         offset: search.offset,

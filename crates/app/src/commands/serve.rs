@@ -13,7 +13,7 @@ use ingather_operations::context::identity;
 use ingather_operations::links::{LOGIN_LINK, MakeLoginLink};
 use ingather_operations::operation::Role;
 use ingather_operations::{Host as _, Service as _};
-use ingather_server::{Front, Listening, Proxies, Stop, Tls};
+use ingather_server::{Front, Listening, Proxies, Stop, Tls, UserAcls};
 
 use super::sync::source;
 use crate::arguments::{Global, Serve};
@@ -52,6 +52,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
             exit::in_words(&error)
         ))
     })?;
+    let user_acls = user_acls(serve)?;
     let socket = match &serve.socket {
         Some(path) => Socket::make(path.clone(), FOR_ALL),
         None => Socket::make(running.folder().join(SOCKET), FOR_ITS_OWNER),
@@ -63,6 +64,9 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     });
     let scheme = if tls.is_some() { "https" } else { "http" };
     running.log(&format!("listening on {scheme}://{address} and {}", socket.path.display()));
+    if let Some(address) = user_acls.as_ref().and_then(UserAcls::address) {
+        running.log(&format!("plug-ins of ManifoldCF ask at http://{address}/UserACLs"));
+    }
     if let Some(links) = running.links() {
         links.answers_at(format!("{scheme}://{}", reached(address)));
     }
@@ -81,7 +85,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     let Socket { path, listener } = socket;
     let made = identity(&path);
     systemd::tell(systemd::READY);
-    let served = front.serve(Listening { network, tls, socket: listener }, running.stop());
+    let served = front.serve(Listening { network, tls, socket: listener, user_acls }, running.stop());
     running.finish();
     // It leads nowhere any more; another one in its place is somebody else's.
     if identity(&path) == made {
@@ -101,6 +105,18 @@ fn proxies(serve: &Serve) -> Result<Option<Proxies>> {
     let wrong = |why: String| Failure::usage(format!("--proxy-secret {}: {why}", file.display()));
     let secret = ingather_notify::read_secret(file).map_err(wrong)?;
     Proxies::new(&serve.proxies, &serve.proxy_header, &secret).map(Some).map_err(Failure::usage)
+}
+
+/// Where plug-ins of ManifoldCF ask, where they may.
+fn user_acls(serve: &Serve) -> Result<Option<UserAcls>> {
+    let Some(address) = serve.user_acls else { return Ok(None) };
+    let listener = TcpListener::bind(address).map_err(|error| {
+        Failure::unable(format!(
+            "cannot listen on {address}: {}; choose another address with --user-acls",
+            exit::in_words(&error)
+        ))
+    })?;
+    UserAcls::new(listener, &serve.user_acls_clients).map(Some).map_err(Failure::usage)
 }
 
 /// Folders as they are found without links, and addresses of the web as they are.
@@ -183,7 +199,7 @@ fn first_key(running: &Running, socket: &Path) -> Result<()> {
 /// Whoever runs this, by the name that their environment says, where the machine knows it as theirs: what they may read they find at the page.
 fn own_account(running: &Running) -> Option<KeyAccount> {
     let name = ["LOGNAME", "USER"].iter().find_map(|word| std::env::var(word).ok())?;
-    let request = AskTokens { user: name.clone() };
+    let request = AskTokens { user: name.clone(), domain: String::new() };
     let held = TOKENS.call(&running.context(), &caller(), request).ok()?;
     let own = unix_user(rustix::process::geteuid().as_raw());
     held.tokens.contains(&own).then(|| KeyAccount { system: "unix".to_owned(), domain: String::new(), name })

@@ -1,6 +1,7 @@
 //! What all jobs of one process share: the outputs that are open, the containers that runs have met, what is under way, the lease, and the
 //! threads that visit.
 
+pub mod authorities;
 pub(crate) mod erasing;
 pub(crate) mod events;
 mod kept_out;
@@ -21,6 +22,7 @@ use ingather_contract::call::Cancel;
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::notify::Notify;
 
+use self::authorities::Authorities;
 use self::events::EventWaits;
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
 use self::throttles::{Rules, Throttles};
@@ -67,6 +69,8 @@ pub struct Process {
     pub(crate) throttles: Arc<Throttles>,
     /// Who waits for events.
     pub(crate) events: Arc<EventWaits>,
+    /// Who says which access tokens somebody holds.
+    pub authorities: Authorities,
     lease: LeaseKeeper,
     /// Continuous jobs that are not watched, and why.
     unwatched: Mutex<BTreeMap<JobId, String>>,
@@ -98,6 +102,7 @@ impl Process {
             under_way,
             visitors: Arc::default(),
             throttles: Arc::default(),
+            authorities: Authorities::default(),
             lease: LeaseKeeper::default(),
             unwatched: Mutex::default(),
             refused: Mutex::default(),

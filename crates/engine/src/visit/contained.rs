@@ -35,7 +35,7 @@ pub(crate) fn contained(inner: Arc<dyn Repository>) -> Arc<dyn Repository> {
 }
 
 /// Runs a connector's code; its answer, or what it said when it panicked.
-fn run<T>(work: impl FnOnce() -> T) -> Result<T, Reason> {
+pub(crate) fn run<T>(work: impl FnOnce() -> T) -> Result<T, Reason> {
     let outer = CONTAINED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work));
     CONTAINED.set(outer);

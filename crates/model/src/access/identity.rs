@@ -49,6 +49,11 @@ impl Identity {
         self.0.get(group)
     }
 
+    /// Whether they hold a token in any group.
+    pub fn holds(&self, token: &str) -> bool {
+        self.0.values().any(|tokens| tokens.holds(token))
+    }
+
     /// Whether they pass an acl of a connection of this group.
     pub fn passes(&self, group: &Group, acl: &Acl) -> bool {
         match self.tokens(group) {

@@ -1,5 +1,6 @@
 //! Who may see a document: acls, containers and the one function that judges (design 4.20, coverage S3.253–S3.267).
 
+pub mod authority;
 pub mod identity;
 
 use std::collections::HashSet;

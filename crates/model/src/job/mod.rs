@@ -348,6 +348,8 @@ words! {
         Repository = "repository",
         /// What holds entries.
         Output = "output",
+        /// What says which access tokens somebody holds.
+        Authority = "authority",
     }
 }
 

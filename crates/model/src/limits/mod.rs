@@ -277,6 +277,40 @@ pub const ACL_BYTES_MAX: usize = 65_536;
 pub const ACCOUNTS_BYTES_MAX: u64 = 16 << 20;
 /// Longest wait for the system's name service, milliseconds.
 pub const ACCOUNTS_WAIT_MS_MAX: u64 = 5_000;
+/// Bytes of a file that lists users and groups.
+pub const LISTED_BYTES_MAX: u64 = 64 << 20;
+/// Authorities of one store.
+pub const AUTHORITIES_MAX: usize = 256;
+/// Users that one question about access names: one person under the names of several domains.
+pub const USERS_OF_A_QUESTION_MAX: usize = 32;
+/// Bytes of the name of a user that authorities are asked about; longer ones are nobody's.
+pub const USER_NAME_BYTES_MAX: usize = 1_024;
+/// Tokens of one user that one authority gives: about what the largest directories have; more is a fault, since the rest might deny.
+pub const TOKENS_OF_A_USER_MAX: usize = 100_000;
+/// Longest wait for the answer of an authority that a definition may name, milliseconds.
+pub const AUTHORITY_WITHIN_MS_MAX: u32 = 60_000;
+/// Questions at the same time to one authority that a definition may name.
+pub const AUTHORITY_AT_ONCE_MAX: u32 = 256;
+/// Questions that wait for their turn, for each that one authority is asked at the same time; further ones are refused.
+pub const AUTHORITY_WAITING_FOR_EACH: usize = 16;
+/// Longest time that an answer of an authority may be kept, milliseconds: a day.
+pub const AUTHORITY_KEPT_MS_MAX: u32 = 86_400_000;
+/// Longest time that is kept that somebody is not known or may not enter, or not all they hold, milliseconds: people who were just added try soon.
+pub const AUTHORITY_KEPT_SHORTLY_MS: i64 = 5_000;
+/// Tokens in the answers that are kept of one authority, each user counting as one more; about 100 MB.
+pub const AUTHORITY_KEPT_TOKENS_MAX: usize = 1_000_000;
+/// Faults of an authority one after the other from which on it is not asked for a while.
+pub const AUTHORITY_FAULTS_MAX: u32 = 3;
+/// First of these whiles, milliseconds; each is twice as long as the one before.
+pub const AUTHORITY_REST_MS: i64 = 1_000;
+/// Longest of these whiles, milliseconds.
+pub const AUTHORITY_REST_MS_MAX: i64 = 30_000;
+/// Rules of the mapping of one authority.
+pub const MAPPING_RULES_MAX: usize = 32;
+/// Bytes of a pattern or a name of such a rule.
+pub const MAPPING_BYTES_MAX: usize = 1_024;
+/// Memory of a pattern that was read, bytes.
+pub const MAPPING_MEMORY_MAX: usize = 1 << 20;
 /// File systems that stamp whole seconds where they were made long ago, and else by the kernel's tick: a stamp with a fraction of a
 /// millisecond is one of those.
 pub const CLOCKS_OF_TWO_AGES: &[u64] = &[
@@ -594,6 +628,8 @@ pub const HTTP_HEADERS_MAX: usize = 64;
 pub const HTTP_CONNECTIONS_MAX: usize = 192;
 /// Connections to its socket that a service has at once, apart from the others: no crowd at the one keeps somebody out at the other.
 pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
+/// Connections of plug-ins that ask what users hold: a search engine has a pool of 50.
+pub const HTTP_USER_ACLS_CONNECTIONS_MAX: usize = 256;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
 /// Longest wait of a request for one of these operations to end, milliseconds: ten of the operations that a person sees as immediate.

@@ -9,7 +9,7 @@ use ingather_store::{Durability, turns};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access;
+use crate::access::who;
 use crate::context::{Caller, Context};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
@@ -106,10 +106,10 @@ pub struct CreateApiKey {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyAccount {
-    /// The authority that knows them: `unix`, the users of this machine.
+    /// Says nothing any more: all authorities of the domain are asked.
     #[serde(default = "unix")]
     pub system: String,
-    /// A part of that system; empty for `unix`.
+    /// The authorisation domain that the name is one in; empty: the one without a name.
     #[serde(default)]
     pub domain: String,
     /// Their name there.
@@ -247,14 +247,13 @@ fn check(context: &Context<'_>, request: &CreateApiKey) -> Result<()> {
         return Err(Problem::usage("the API key would have expired already; give a later time"));
     }
     let Some(account) = account else { return Ok(()) };
-    if account.system != UNIX || !account.domain.is_empty() {
-        return Err(Problem::usage(format!(
-            "accounts are those of `{UNIX}`, without a domain; there is no authority for `{}`",
-            account.system
-        )));
+    if !matches!(account.system.as_str(), UNIX | "") {
+        return Err(Problem::usage(
+            "leave the `system` of an account out: all authorities of its `domain` are asked about its name",
+        ));
     }
     // Whoever is not known would find nothing, and wonder.
-    access::tokens_of(context, &account.name).map(drop)
+    who::of_name(context, &account.name, &account.domain).map(drop)
 }
 
 fn list(context: &Context<'_>, _: &Caller<'_>, _: ListApiKeys) -> Result<ApiKeyList> {

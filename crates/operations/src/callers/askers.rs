@@ -5,12 +5,13 @@
 use std::os::unix::fs::MetadataExt;
 
 use ingather_contract::authority::Answer;
+use ingather_engine::authorities::{User, Which};
 use ingather_model::access::identity::Identity;
 use ingather_model::access::unix_user;
 use ingather_store::{Durability, audit as stored};
 use serde_json::Value;
 
-use crate::access;
+use crate::access::who;
 use crate::callers::api_keys::{self, ApiKey, KeyAccount};
 use crate::callers::audit;
 use crate::context::{Caller, Context, Places};
@@ -152,16 +153,16 @@ impl Asker {
     fn identity(&self, context: &Context<'_>) -> Result<Identity> {
         match &self.account {
             Account::Nobody => Ok(Identity::anonymous()),
-            Account::Named(account) => Ok(access::tokens_of(context, &account.name)?.into()),
+            Account::Named(account) => who::of_name(context, &account.name, &account.domain),
             Account::Vouched(name) => vouched(context, name),
             Account::User(number) => {
-                let tokens = access::tokens_of(context, &number.to_string())?;
+                let identity = who::of_number(context, *number)?;
                 // A user may have a name that is the number of another one.
-                if !tokens.iter().any(|token| token == unix_user(*number)) {
+                if !identity.holds(&unix_user(*number)) {
                     let sentence = format!("the user {number} has no account of their own on this machine");
                     return Err(Problem::new(Code::NoSuchUser, sentence));
                 }
-                Ok(tokens.into())
+                Ok(identity)
             }
         }
     }
@@ -169,19 +170,21 @@ impl Asker {
 
 /// Somebody of a name that a reverse proxy vouches for; where no authority knows it, nobody in particular.
 fn vouched(context: &Context<'_>, name: &str) -> Result<Identity> {
-    // An authority takes numbers for users, too: whoever may choose a name elsewhere would choose whose documents they find.
-    if name.parse::<u64>().is_ok() {
+    // The authority of this machine takes numbers for users, too: whoever may choose a name elsewhere would choose whose documents they find.
+    let which = if name.parse::<u64>().is_ok() { Which::Others } else { Which::All };
+    let user = User { name: name.to_owned(), domain: String::new() };
+    let said = who::asked(context, std::slice::from_ref(&user), which)?;
+    if said.iter().all(|said| matches!(said.answer.as_deref(), Ok(Answer::Unknown))) {
         return Ok(Identity::anonymous());
     }
-    match access::asked(context, name)? {
-        Answer::Known(tokens) if tokens.iter().any(|token| token == unix_user(0)) => Err(Problem::new(
+    let identity = who::known(&user, &said)?;
+    match identity.holds(&unix_user(0)) {
+        true => Err(Problem::new(
             Code::NotVouched,
             format!(
                 "`{name}` finds everything on this machine, so no proxy vouches for that; ask by an API key or over the socket"
             ),
         )),
-        Answer::Known(tokens) => Ok(tokens.into()),
-        Answer::Unknown => Ok(Identity::anonymous()),
-        Answer::Unauthorized => Err(access::may_not_enter(name)),
+        false => Ok(identity),
     }
 }

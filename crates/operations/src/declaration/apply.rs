@@ -8,7 +8,8 @@ use ingather_store::jobs as stored;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::throttle::{Throttle, throttles};
+use super::authorities::{AuthorityChange, authorities};
+use super::repositories::{RepositoryChange, repositories};
 use super::{Declaration, VERSION};
 use crate::context::{Caller, Context, Places};
 use crate::jobs::define::claim;
@@ -27,13 +28,14 @@ const PLANNED: &str = r#"{"applied": false, "plan": "5e88a1f0c3d2b4a69788", "job
     "skipped": 0, "failed": 0, "waiting": 0, "deleted": 10, "kept": 0, "held": 0, "partial": 0}}]}"#;
 const APPLIED: &str = r#"{"applied": true, "jobs": [{"job": "share", "change": "changes",
     "changes": ["exclude: none → drafts"]}], "connections": [{"connection": "files",
-    "changes": ["throttle: none → [{\"fetches_at_once\":2}]"]}]}"#;
+    "changes": ["throttle: none → [{\"fetches_at_once\":2}]"]}], "authorities": [{"connection": "directory",
+    "changes": ["made: listed"]}]}"#;
 
 /// Makes and changes jobs as a declaration says.
 pub static APPLY: Answering<ApplyDeclaration, Applied> = Answering {
     operation: Operation {
         name: "declaration.apply",
-        summary: "Makes and changes jobs, and throttles of connections, as a declaration says, all of them or none; what it does not name stays.",
+        summary: "Makes and changes jobs, authorities, and throttles and groups of connections, as a declaration says, all of them or none; what it does not name stays.",
         request: Shape::of::<ApplyDeclaration>("ApplyDeclaration", &[ASKED]),
         item: None,
         answer: Shape::of::<Applied>("Applied", &[PLANNED, APPLIED]),
@@ -90,12 +92,15 @@ pub struct Applied {
     pub plan: Option<String>,
     /// The jobs of the declaration, in its order.
     pub jobs: Vec<JobChange>,
-    /// The repository connections whose throttle changes.
+    /// The repository connections whose throttle or group changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<ConnectionChange>,
+    /// The authorities that are made or change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authorities: Vec<ConnectionChange>,
 }
 
-/// What becomes of a repository connection.
+/// What becomes of a repository connection or an authority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionChange {
     /// Its name.
@@ -137,7 +142,9 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
         false => context.host.reader_up_to_date("apply of a declaration")?,
     };
     let terms = Terms { guard_off: request.guard_off, whole_machine: request.whole_machine };
-    let throttles = throttles(context, reader.as_ref(), &request.declaration)?;
+    let repositories = repositories(context, reader.as_ref(), &request.declaration)?;
+    let authorities = authorities(context, caller.places, reader.as_ref(), &request.declaration.authorities)?;
+    let connections = Connections { repositories, authorities };
     let wanted = wanted(context, caller.places, reader.as_ref(), request.declaration)?;
     let mut jobs: Vec<JobChange> = wanted.iter().map(|one| change(context, one)).collect();
     for one in &wanted {
@@ -147,7 +154,7 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
     }
     let counted = request.dry_run || request.plan.is_some();
     let plan = if counted {
-        Some(count(context, reader.as_ref(), (&wanted, &throttles), terms, &mut jobs)?)
+        Some(count(context, reader.as_ref(), (&wanted, &connections), terms, &mut jobs)?)
     } else {
         None
     };
@@ -162,10 +169,18 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
         ));
     }
     if !request.dry_run {
-        store(context, &wanted, &throttles, terms)?;
+        store(context, &wanted, &connections, terms)?;
     }
-    let connections = throttles.iter().map(Throttle::change).collect();
-    Ok(Applied { applied: !request.dry_run, plan, jobs, connections })
+    let Connections { repositories, authorities } = connections;
+    let connections = repositories.iter().map(RepositoryChange::change).collect();
+    let authorities = authorities.iter().map(AuthorityChange::change).collect();
+    Ok(Applied { applied: !request.dry_run, plan, jobs, connections, authorities })
+}
+
+/// What a declaration changes of connections.
+struct Connections {
+    repositories: Vec<RepositoryChange>,
+    authorities: Vec<AuthorityChange>,
 }
 
 /// The jobs of a declaration as they are stored and wanted; each name once.
@@ -212,12 +227,13 @@ fn change(context: &Context<'_>, one: &Wanted) -> JobChange {
 fn count(
     context: &Context<'_>,
     reader: Option<&Reader>,
-    (wanted, throttles): (&[Wanted], &[Throttle]),
+    (wanted, connections): (&[Wanted], &Connections),
     terms: Terms,
     jobs: &mut [JobChange],
 ) -> Result<String> {
     let mut plan = blake3::Hasher::new();
-    throttles.iter().for_each(|throttle| throttle.put_into(&mut plan));
+    connections.repositories.iter().for_each(|repository| repository.put_into(&mut plan));
+    connections.authorities.iter().for_each(|authority| authority.put_into(&mut plan));
     for (one, job) in wanted.iter().zip(jobs).filter(|(one, _)| one.changes()) {
         let (_, report) = dry_run::count_only(context, reader.cloned(), one, terms, terms.options())
             .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;
@@ -234,9 +250,10 @@ fn count(
     Ok(plan.finalize().to_hex()[..20].to_owned())
 }
 
-fn store(context: &Context<'_>, wanted: &[Wanted], throttles: &[Throttle], terms: Terms) -> Result<()> {
+fn store(context: &Context<'_>, wanted: &[Wanted], connections: &Connections, terms: Terms) -> Result<()> {
+    let Connections { repositories, authorities } = connections;
     let changing: Vec<&Wanted> = wanted.iter().filter(|one| one.changes()).collect();
-    if changing.is_empty() && throttles.is_empty() {
+    if changing.is_empty() && repositories.is_empty() && authorities.is_empty() {
         return Ok(());
     }
     // No run of any of them begins until all are stored.
@@ -247,9 +264,10 @@ fn store(context: &Context<'_>, wanted: &[Wanted], throttles: &[Throttle], terms
             .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;
     }
     store_all(&writing, &changing, context.now(), |sql| {
-        throttles.iter().try_for_each(|one| one.store(sql, context.now()))
+        repositories.iter().try_for_each(|one| one.store(sql, context.now()))?;
+        authorities.iter().try_for_each(|one| one.store(sql, context.now()))
     })?;
     // For what is under way, too.
     let reader = writing.store.reader();
-    throttles.iter().try_for_each(|throttle| throttle.begin(context, reader))
+    repositories.iter().try_for_each(|repository| repository.begin(context, reader))
 }

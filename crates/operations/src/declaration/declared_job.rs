@@ -267,6 +267,6 @@ impl DeclaredJob {
     }
 }
 
-fn unknown_secret(place: &str) -> String {
+pub(super) fn unknown_secret(place: &str) -> String {
     format!("`{place}` is hidden in what `export` writes, and none is stored; give it")
 }

@@ -1,10 +1,12 @@
 //! The declaration: connections and jobs as they can be asked for, without secrets. What `export` writes, `apply` takes.
 
 mod apply;
+mod authorities;
 mod declared_job;
-mod throttle;
+mod repositories;
 
 pub use apply::{APPLY, Applied, ApplyDeclaration, ConnectionChange, JobChange, JobChangeKind};
+pub use authorities::{CaseWord, DeclaredAuthority, DeclaredRule};
 pub use declared_job::{DeclaredJob, DeclaredRoute};
 
 use std::collections::BTreeMap;
@@ -22,7 +24,9 @@ use crate::problem::Result;
 use crate::secrets;
 
 const DECLARED: &str = r#"{"version": 1, "repositories": {"files": {"kind": "filesystem", "settings": {}, "group": "staff"}},
-    "outputs": {"index": {"kind": "index", "settings": {}}}, "jobs": [{"name": "share", "repository": "files",
+    "outputs": {"index": {"kind": "index", "settings": {}}},
+    "authorities": {"directory": {"kind": "listed", "settings": {"file": "/etc/ingather/people.json"}, "group": "staff",
+    "mapping": [{"pattern": "(.+)@acme[.]example", "name": "$1", "case": "lower"}]}}, "jobs": [{"name": "share", "repository": "files",
     "source": {"root": "/srv/share"}, "stages": [{"transform": "text", "settings": {}}], "outputs": ["index"],
     "delete_guard": {"limits": {"percent": 10, "documents": 20}}, "compare_content": false}]}"#;
 
@@ -64,6 +68,9 @@ pub struct Declaration {
     /// Connections to outputs: kind and settings, by name.
     #[serde(default)]
     pub outputs: BTreeMap<String, DeclaredConnection>,
+    /// Authorities: who says which access tokens somebody holds; by name. The users of this machine are known without one: `unix`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub authorities: BTreeMap<String, DeclaredAuthority>,
     /// Jobs.
     #[serde(default)]
     pub jobs: Vec<DeclaredJob>,
@@ -111,8 +118,14 @@ pub fn declaration(registry: &Registry, reader: &Reader) -> Result<Declaration> 
         };
         connections.iter().filter(|one| one.role == role).map(one).collect()
     };
+    let of_authority = |one: ingather_store::authorities::Authority| {
+        let declared = DeclaredAuthority::of(&one.declared, registry);
+        (one.name, declared)
+    };
+    let authorities = authorities::stored(Some(reader))?.into_iter().map(of_authority).collect();
     Ok(Declaration {
         version: VERSION,
+        authorities,
         repositories: of_role(ConnectionRole::Repository),
         outputs: of_role(ConnectionRole::Output),
         jobs: jobs

@@ -15,7 +15,7 @@ use ingather_store::{Reader, StoreError, runs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{self, INDEX};
+use crate::access::{INDEX, who};
 use crate::context::{Caller, Context};
 use crate::in_words;
 use crate::jobs::{Resends, moving, resends};
@@ -72,9 +72,12 @@ const SOMETHING_UNFINISHED: &str =
 pub struct Search {
     /// What to find; `*` finds everything.
     pub query: String,
-    /// As this local user, name or number, and not as whoever asks.
+    /// As this user, and not as whoever asks: a name, or the number of a user of this machine.
     #[serde(default, rename = "as")]
     pub user: Option<String>,
+    /// The authorisation domain that it is a name in, where that has a name.
+    #[serde(default)]
+    pub domain: Option<String>,
     /// Unfiltered.
     #[serde(default)]
     pub all: bool,
@@ -294,7 +297,7 @@ fn identity(context: &Context<'_>, caller: &Caller<'_>, request: &Search) -> Res
     Ok(match &request.user {
         _ if request.all => None,
         None => Some((caller.identity)()?),
-        Some(user) => Some(access::tokens_of(context, user)?.into()),
+        Some(user) => Some(who::of_name(context, user, request.domain.as_deref().unwrap_or_default())?),
     })
 }
 

@@ -3,15 +3,12 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ingather_contract::authority::AuthorityKind;
-use ingather_contract::call::CallContext;
-use ingather_contract::registry::Registry;
+use ingather_engine::authorities::{Checked, MACHINE};
 use ingather_model::run_counts::counted;
 use ingather_store::{Reader, containers, doctor};
 use rustix::process::Resource;
 
 use super::Look;
-use crate::connections::check_authority;
 use crate::context::Host;
 use crate::in_words::{bytes, time};
 use crate::problem::Result;
@@ -47,13 +44,24 @@ pub(super) fn of_machine(host: &dyn Host, repair: bool) -> Vec<Look> {
 }
 
 /// Authorities that cannot be asked; nothing is said of those that can.
-pub(super) fn of_authorities(registry: &Registry, call: &CallContext) -> Vec<Look> {
-    let advice = "until it can, `search --as`, `why` and `tokens` are refused; see whether `getent passwd` lists users";
-    let look = |kind: &&'static AuthorityKind| {
-        let fault = check_authority(kind, call).err()?;
-        Some(Look::bad("authority", format!("authority {} cannot be asked: {fault}", kind.name), advice))
+pub(super) fn of_authorities(all: Vec<Checked>) -> Vec<Look> {
+    let look = |one: Checked| {
+        let reason = one.found.err()?;
+        let advice = match one.name == MACHINE {
+            true => {
+                "until it can, `search --as`, `why` and `tokens` are refused; see whether `getent passwd` lists users"
+            }
+            false => {
+                "until it can, nobody finds what only its tokens open; see `ingather authority list`, and correct it with `apply`"
+            }
+        };
+        Some(Look::bad(
+            "authority",
+            format!("authority {} cannot be asked: {}", one.name, reason.message),
+            advice,
+        ))
     };
-    registry.authorities.iter().filter_map(look).collect()
+    all.into_iter().filter_map(look).collect()
 }
 
 /// Files of the data directory that are not as the program left them, with what to do.
@@ -205,59 +213,34 @@ pub(super) fn of_store(reader: &Reader, now: i64) -> Result<Vec<Look>> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use ingather_contract::authority::{Answer, Authority};
-    use ingather_contract::call::{Cancel, Clock};
-    use ingather_contract::settings::{NoSettings, schema_of};
-    use ingather_model::fault::Fault;
+    use ingather_model::access::identity::Group;
+    use ingather_model::fault::Reason;
 
     use super::*;
 
-    struct Still;
-
-    impl Clock for Still {
-        fn now(&self) -> i64 {
-            0
-        }
-    }
-
-    struct Directory(bool);
-
-    impl Authority for Directory {
-        fn check(&self, _call: &CallContext) -> std::result::Result<String, Fault> {
-            match self.0 {
-                true => Ok("it answers".to_owned()),
-                false => Err(Fault::passing("down", "its server does not answer")),
-            }
-        }
-
-        fn tokens(&self, _call: &CallContext, _user: &str) -> std::result::Result<Answer, Fault> {
-            Ok(Answer::Unknown)
-        }
-    }
-
-    static UP: AuthorityKind = AuthorityKind {
-        name: "up",
-        about: "",
-        schema: schema_of::<NoSettings>,
-        open: |_| Ok(Arc::new(Directory(true))),
-    };
-    static DOWN: AuthorityKind =
-        AuthorityKind { name: "down", open: |_| Ok(Arc::new(Directory(false))), ..UP };
-
     #[test]
     fn an_authority_that_cannot_be_asked_is_named_with_what_to_do() {
-        static BOTH: [&AuthorityKind; 2] = [&UP, &DOWN];
-        let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &BOTH };
-        let call = CallContext { clock: Arc::new(Still), cancel: Cancel::default() };
-        let looks = of_authorities(&registry, &call);
-        let [look] = looks.as_slice() else { panic!("{looks:?}") };
-        assert!(!look.ok);
-        let told = format!("{look:?}");
-        assert!(
-            told.contains("authority down cannot be asked: ") && told.contains("its server does not answer")
-        );
-        assert!(told.contains("getent passwd"), "{told}");
+        let checked = |name: &str, found| Checked {
+            name: name.to_owned(),
+            kind: "unix".to_owned(),
+            group: Group::default(),
+            domain: String::new(),
+            found,
+        };
+        let down = || Err(Reason::new("down", "its server does not answer"));
+        let all = vec![
+            checked("up", Ok("it answers".to_owned())),
+            checked("unix", down()),
+            checked("down", down()),
+        ];
+        let looks = of_authorities(all);
+        assert!(looks.len() == 2 && looks.iter().all(|look| !look.ok), "{looks:?}");
+        for (look, name, advice) in
+            [(&looks[0], "unix", "getent passwd"), (&looks[1], "down", "authority list")]
+        {
+            let told = format!("{look:?}");
+            let sentence = format!("authority {name} cannot be asked: its server does not answer");
+            assert!(told.contains(&sentence) && told.contains(advice), "{told}");
+        }
     }
 }

@@ -179,7 +179,9 @@ fn look_around(
         looks.into_iter().for_each(|look| each(Finding::Look(look)));
     };
     tell(machine::of_machine(context.host, writing.is_some()));
-    tell(machine::of_authorities(&context.registry, &context.call()));
+    let authorities = context.host.process();
+    let checked = authorities.authorities.check((Some(reader), &context.registry), &context.call())?;
+    tell(machine::of_authorities(checked));
     tell(machine::of_own_files(context.host.own_files()));
     tell(machine::of_store(reader, context.now())?);
     let engine = context.engine(reader.clone(), writing, &[]);

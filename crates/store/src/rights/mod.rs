@@ -2,5 +2,6 @@
 
 pub mod api_keys;
 pub mod audit;
+pub mod authorities;
 pub mod leases;
 pub mod secrets;

@@ -19,7 +19,10 @@ struct Passwords;
 
 impl SecretPlaces for Passwords {
     fn each(&self, of: SettingsOf<'_>, settings: &mut Value, change: &mut dyn FnMut(&str, &mut Value)) {
-        let (SettingsOf::Source(kind) | SettingsOf::Stage(kind) | SettingsOf::Output(kind)) = of;
+        let (SettingsOf::Source(kind)
+        | SettingsOf::Stage(kind)
+        | SettingsOf::Output(kind)
+        | SettingsOf::Authority(kind)) = of;
         if let Some(password) = settings.get_mut("password").filter(|_| kind != "gone") {
             change("/password", password);
         }

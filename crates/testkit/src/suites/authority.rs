@@ -1,6 +1,8 @@
 //! What an authority promises (`crates/contract/src/authority.rs`).
 
-use ingather_contract::authority::{Answer, Authority, AuthorityKind};
+use std::time::Duration;
+
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
 use ingather_model::access::Tokens;
 use ingather_model::fault::Fault;
 
@@ -11,8 +13,8 @@ use super::{Breaches, call, must_be_none};
 pub struct AuthoritySample<'a> {
     /// Settings that open it.
     pub settings: serde_json::Value,
-    /// Somebody whom it knows, and tokens that they hold.
-    pub known: (&'a str, &'a [&'a str]),
+    /// Somebody whom it knows, and tokens that they hold; none where it knows nobody.
+    pub known: Option<(&'a str, &'a [&'a str])>,
     /// Makes some of their tokens unreadable, where the suite can.
     pub cut: Option<&'a dyn Fn()>,
     /// Makes it unreachable, where the suite can; asked last.
@@ -30,10 +32,11 @@ pub fn authority(kind: &AuthorityKind, sample: &AuthoritySample<'_>) {
 /// As [`authority`], for tests of the suite itself.
 pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) -> Vec<String> {
     let mut found = Breaches::default();
+    let somebody = sample.known.map_or("anna", |(user, _)| user);
     let faults = |settings: &serde_json::Value| match (kind.open)(settings) {
         Ok(authority) => {
             let checked = authority.check(&call()).err();
-            checked.into_iter().chain(authority.tokens(&call(), sample.known.0).err()).collect()
+            checked.into_iter().chain(asked(authority.as_ref(), somebody).err()).collect()
         }
         Err(fault) => vec![fault],
     };
@@ -48,8 +51,36 @@ pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) ->
     let authority = authority.as_ref();
     let checked = authority.check(&call());
     found.unless(checked.is_ok(), || format!("check fails on an authority that answers: {checked:?}"));
-    let (user, tokens) = sample.known;
-    match authority.tokens(&call(), user) {
+    match sample.known {
+        Some(known) => knows(authority, known, sample.cut, &mut found),
+        None => {
+            let answer = asked(authority, somebody);
+            found.unless(answer == Ok(Answer::Unknown), || {
+                format!("it knows nobody, and the answer is {answer:?}")
+            });
+        }
+    }
+    strangers(authority, somebody, &mut found);
+    if let Some(obstruct) = sample.obstruct {
+        obstruct();
+        let checked = authority.check(&call());
+        found.unless(checked.is_err(), || format!("it cannot be asked, and check says {checked:?}"));
+        let answer = asked(authority, somebody);
+        found.unless(!matches!(answer, Ok(Answer::Known(_) | Answer::Unknown)), || {
+            format!("it cannot be asked, and answers {answer:?}")
+        });
+    }
+    found.0
+}
+
+/// What it says of somebody whom it knows.
+fn knows(
+    authority: &dyn Authority,
+    (user, tokens): (&str, &[&str]),
+    cut: Option<&dyn Fn()>,
+    found: &mut Breaches,
+) {
+    match asked(authority, user) {
         Ok(Answer::Known(held)) => {
             for token in tokens.iter().filter(|token| !held.holds(token)) {
                 found.0.push(format!("{user} does not hold {token}"));
@@ -57,28 +88,21 @@ pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) ->
             found.unless(held.are_whole(), || {
                 format!("nothing hides tokens of {user}, and the answer is not whole")
             });
-            let again = authority.tokens(&call(), user);
+            let again = asked(authority, user);
             found.unless(again.as_ref() == Ok(&Answer::Known(held.clone())), || {
                 format!("{user} holds other tokens the second time")
             });
-            if let Some(cut) = sample.cut {
+            if let Some(cut) = cut {
                 cut();
-                in_part(authority.tokens(&call(), user), user, &held, &mut found);
+                in_part(asked(authority, user), user, &held, found);
             }
         }
         other => found.0.push(format!("{user} is known, and the answer is {other:?}")),
     }
-    strangers(authority, user, &mut found);
-    if let Some(obstruct) = sample.obstruct {
-        obstruct();
-        let checked = authority.check(&call());
-        found.unless(checked.is_err(), || format!("it cannot be asked, and check says {checked:?}"));
-        let answer = authority.tokens(&call(), user);
-        found.unless(!matches!(answer, Ok(Answer::Known(_) | Answer::Unknown)), || {
-            format!("it cannot be asked, and answers {answer:?}")
-        });
-    }
-    found.0
+}
+
+fn asked(authority: &dyn Authority, name: &str) -> Result<Answer, Fault> {
+    authority.tokens(&call(), &Account { name, within: Duration::from_secs(10) })
 }
 
 /// What an authority may answer that cannot read all tokens of somebody who holds `all`.
@@ -109,7 +133,7 @@ fn strangers(authority: &dyn Authority, user: &str, found: &mut Breaches) {
         ["", "nobody-of-this-name", "*", "%", ":", "../../etc/passwd", "-1", "\u{0}"].map(str::to_owned);
     let long = ["x".repeat(100_000)];
     for name in near.iter().chain(&far).chain(&long) {
-        let answer = authority.tokens(&call(), name);
+        let answer = asked(authority, name);
         let shown: String = name.chars().take(40).collect();
         found.unless(!matches!(answer, Ok(Answer::Known(_))), || {
             format!("{shown:?} is nobody, and the answer is {answer:?}")

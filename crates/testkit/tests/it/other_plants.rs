@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-use ingather_contract::authority::{Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
 use ingather_contract::call::CallContext;
 use ingather_contract::settings::{NoSettings, schema_of};
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
@@ -119,7 +120,8 @@ impl Authority for Keeper {
         }
     }
 
-    fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
+    fn tokens(&self, _call: &CallContext, account: &Account<'_>) -> Result<Answer, Fault> {
+        let user = account.name;
         let [cut, down] = [0, 1].map(|at| self.1[at].load(Ordering::Relaxed));
         let name = if self.0 == Door::TrimsNames { user.trim() } else { user };
         let known = |tokens: &[&str]| tokens.iter().copied().collect::<Tokens>();
@@ -154,12 +156,13 @@ macro_rules! doors {
                     name: "planted",
                     about: "has one fault, or none",
                     schema: schema_of::<NoSettings>,
+                    kept: Duration::ZERO,
                     open: |_| Ok(Arc::new(Keeper(Door::$plant, FLAGS.with(Arc::clone)))),
                 };
                 let set = |at: usize| FLAGS.with(|flags| flags[at].store(true, Ordering::Relaxed));
                 let told = authority_breaches(&KIND, &AuthoritySample {
                     settings: serde_json::json!({}),
-                    known: ("anna", &["t:anna", "t:staff"]),
+                    known: Some(("anna", &["t:anna", "t:staff"])),
                     cut: Some(&|| set(0)),
                     obstruct: Some(&|| set(1)),
                 });

@@ -1,9 +1,10 @@
 //! Connectors of each role that tell a secret of their settings in what they refuse.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use garde::Validate;
-use ingather_contract::authority::{Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
 use ingather_contract::call::CallContext;
 use ingather_contract::output::{OutputContext, OutputKind};
 use ingather_contract::repository::{HostContext, RepositoryKind};
@@ -68,7 +69,8 @@ impl Authority for Door {
         }
     }
 
-    fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
+    fn tokens(&self, _call: &CallContext, account: &Account<'_>) -> Result<Answer, Fault> {
+        let user = account.name;
         Ok(if user == "anna" { Answer::Known(["t:anna"].into_iter().collect()) } else { Answer::Unknown })
     }
 }
@@ -86,10 +88,11 @@ macro_rules! doors {
                     name: "planted",
                     about: "has one fault, or none",
                     schema: schema_of::<Login>,
+                    kept: Duration::ZERO,
                     open: |settings| Ok(Arc::new(Door(login(settings, Plant::$plant)?))),
                 };
                 let sample =
-                    AuthoritySample { settings: good(), known: ("anna", &["t:anna"]), cut: None, obstruct: None };
+                    AuthoritySample { settings: good(), known: Some(("anna", &["t:anna"])), cut: None, obstruct: None };
                 let told = authority_breaches(&KIND, &sample);
                 assert_eq!(told.iter().any(|told| told.contains("tells the secret `password`")), $leaks, "{told:#?}");
                 assert_eq!(told.is_empty(), !$leaks, "{told:#?}");

@@ -47,9 +47,11 @@ fn tell(applied: &Applied) {
             show::line(&format!("  its next run: {}", sentence(counts)));
         }
     }
-    for ConnectionChange { connection, changes } in &applied.connections {
-        let what = if applied.applied { "changed" } else { "would change" };
-        show::line(&format!("connection {connection}: {what}: {}", changes.join("; ")));
+    let what = if applied.applied { "changed" } else { "would change" };
+    for (role, changed) in [("connection", &applied.connections), ("authority", &applied.authorities)] {
+        for ConnectionChange { connection, changes } in changed {
+            show::line(&format!("{role} {connection}: {what}: {}", changes.join("; ")));
+        }
     }
     match &applied.plan {
         Some(plan) if !applied.applied => {

@@ -409,6 +409,8 @@ pub(crate) fn store_all(
                 return Ok(None);
             }
         }
+        // First what jobs are of: a connection may become one of another group as long as none uses it.
+        beside(sql)?;
         let mut stored = Vec::with_capacity(wanted.len());
         for (one, repository) in wanted.iter().zip(&repositories) {
             let id = match &one.stored {
@@ -422,7 +424,6 @@ pub(crate) fn store_all(
             };
             stored.extend(jobs::get(sql, id)?);
         }
-        beside(sql)?;
         Ok(Some(stored))
     })?;
     stored.ok_or_else(outdated)

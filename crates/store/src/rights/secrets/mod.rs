@@ -40,6 +40,8 @@ pub enum SettingsOf<'a> {
     Stage(&'a str),
     /// An output of this kind.
     Output(&'a str),
+    /// An authority of this kind.
+    Authority(&'a str),
 }
 
 /// Which settings are secrets: the store knows no connector.
@@ -194,12 +196,15 @@ impl Secrets {
         settings: &mut Json,
         change: &mut dyn FnMut(&str, &mut Json),
     ) {
-        // What a repository connection has are rules of how much is read, none of which is secret.
-        if role == Role::Output {
-            self.places.each(SettingsOf::Output(kind), settings, &mut |pointer, value| {
-                change(&bound("connection", connection, "settings", kind, pointer), value);
-            });
-        }
+        let of = match role {
+            // It has rules of how much is read, none of which is secret.
+            Role::Repository => return,
+            Role::Output => SettingsOf::Output(kind),
+            Role::Authority => SettingsOf::Authority(kind),
+        };
+        self.places.each(of, settings, &mut |pointer, value| {
+            change(&bound("connection", connection, "settings", kind, pointer), value);
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 mod proxies;
 mod proxy_page;
 mod socket;
+mod user_acls;
 
 use std::path::PathBuf;
 

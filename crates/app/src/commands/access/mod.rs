@@ -1,8 +1,10 @@
 //! `ingather why` and `ingather tokens`: what a user may see, and what decides.
 
+pub(super) mod authority;
+
 use std::ffi::OsStr;
 
-use ingather_operations::access::{self, AskTokens, AskWhy, WhyInJob};
+use ingather_operations::access::{self, AskTokens, AskWhy, HeldInGroup, WhyInJob};
 
 use super::lookup;
 use crate::arguments::Global;
@@ -10,27 +12,36 @@ use crate::exit::{self, Result};
 use crate::show;
 use crate::wiring::{Program, caller};
 
-pub(crate) fn tokens(global: &Global, user: &str) -> Result<u8> {
-    let request = AskTokens { user: user.to_owned() };
-    let held = access::TOKENS.call(&Program::nowhere(global)?.context(), &caller(), request)?;
+pub(crate) fn tokens(global: &Global, user: &str, domain: String) -> Result<u8> {
+    let request = AskTokens { user: user.to_owned(), domain };
+    let held = access::TOKENS.call(&Program::of(global)?.context(), &caller(), request)?;
     if global.json {
         show::answer(&held);
     } else {
         held.tokens.iter().for_each(|token| show::line(token));
+        for HeldInGroup { group, tokens, .. } in &held.groups {
+            tokens.iter().for_each(|token| show::line(&format!("{group}: {token}")));
+        }
+        for said in &held.authorities {
+            if let Some(error) = &said.error {
+                show::stderr(&format!("authority {} cannot be asked: {error}", said.authority));
+            }
+        }
         if !held.whole {
             show::stderr(&format!(
                 "not all tokens of {user} could be asked for, so that whatever denies somebody before it allows {user} stays \
-                 hidden from searches as {user}; see whether `id {user}` lists all groups"
+                 hidden from searches as {user}; `ingather tokens {user} --json` says which authority lacks some, and of users of this \
+                 machine `id {user}` lists the groups"
             ));
         }
     }
     Ok(exit::DONE)
 }
 
-pub(crate) fn why(global: &Global, user: &str, typed: &OsStr) -> Result<u8> {
+pub(crate) fn why(global: &Global, (user, domain): (&str, String), typed: &OsStr) -> Result<u8> {
     let program = Program::of(global)?;
     let (document, path) = lookup::typed(typed);
-    let request = AskWhy { user: user.to_owned(), document, path };
+    let request = AskWhy { user: user.to_owned(), domain, document, path };
     let why = access::WHY.call(&program.context(), &caller(), request)?;
     if global.json {
         why.answers.iter().for_each(show::answer);

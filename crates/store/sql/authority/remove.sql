@@ -1,0 +1,2 @@
+-- An authority is asked no more.
+DELETE FROM connection WHERE role = 'authority' AND handle = $1
