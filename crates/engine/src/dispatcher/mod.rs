@@ -1,11 +1,12 @@
 //! What waits between the threads of a run: documents for workers, and the word to stop. All bounded.
 
+mod claims;
 pub(crate) mod feed;
 mod waiting;
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard, Weak};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use ingather_model::fairness::NEVER;
@@ -18,9 +19,9 @@ use ingather_store::queue::{Noted, VisitReason};
 use ingather_store::turns::Monitor;
 
 use self::feed::Feed;
-use self::waiting::{Refused, Waiting};
+use self::waiting::Waiting;
 use crate::error::EngineError;
-use crate::process::throttles::{Admission, Admitted, Bin, Waits};
+use crate::process::throttles::{Admission, Bin, Waits};
 use crate::process::visitors::{Permit, Rank, Visitors};
 
 /// One document that a worker is to visit.
@@ -233,8 +234,7 @@ impl Dispatcher {
                 return None;
             }
             if may_be_taken(&state) {
-                let most = if self.feed.gate.is_on() { 1 } else { limits::CLAIM_MAX };
-                return Some(state.waiting.len().min(most));
+                return Some(self.claims_most(state.waiting.len()));
             }
             let wakes_at = if state.paused { None } else { state.waiting.wakes_at(now) };
             if wakes_at.is_some() != state.throttled {
@@ -255,79 +255,6 @@ impl Dispatcher {
                 }
             };
         }
-    }
-
-    /// Takes at most so many documents to visit; none when there is nothing any more, or the run is over or stops.
-    pub(crate) fn claim(&self, most: usize) -> Option<Vec<WorkItem>> {
-        let waits: Weak<dyn Waits> = Arc::downgrade(&self.state) as Weak<dyn Waits>;
-        let mut state = self.lock();
-        if state.closed || state.paused {
-            return None;
-        }
-        let now = self.feed.call.steady();
-        let mut items = state.waiting.take_urgent(most);
-        let most = match (self.feed.gate.is_on(), state.waiting.is_binned()) {
-            // Who waits for a place must not hold another one.
-            (true, _) => usize::from(items.is_empty()).min(most),
-            (false, true) => most.min(limits::CLAIM_OF_BINS_MAX),
-            (false, false) => most,
-        };
-        let mut refuses = |bins: &[Bin], item: &mut WorkItem| {
-            if !self.feed.gate.is_on() {
-                return None;
-            }
-            let bins = if bins.is_empty() { std::slice::from_ref(&self.feed.job) } else { bins };
-            // Those that wait together are in an order of their own.
-            match self.feed.gate.admit((bins, &self.first_bin_of(&item.name)), &self.feed.call, &waits) {
-                Admitted::Free => None,
-                Admitted::Yes(admission) => {
-                    item.admission = Some(admission);
-                    None
-                }
-                Admitted::No { bin: Some(bin), until } => Some(Refused::Bin(bin, until)),
-                Admitted::No { bin: None, until } => Some(Refused::All(until)),
-            }
-        };
-        while items.len() < most
-            && let Some(item) = state.waiting.take(now, &mut refuses)
-        {
-            items.push(item);
-        }
-        if items.is_empty() {
-            self.tell(state);
-            return None;
-        }
-        self.rank.moves();
-        state.claims += 1;
-        state.visiting += items.len();
-        let claim = Arc::new(Claim(self.state.clone()));
-        items.iter_mut().for_each(|item| item.claim = Some(claim.clone()));
-        self.state.notify();
-        // Its last item may be dropped by whoever takes them, which locks the state.
-        self.tell(state);
-        Some(items)
-    }
-
-    /// Asks for the right to fetch a document that was claimed without; whether it may be fetched now.
-    pub(crate) fn admits(&self, item: &mut WorkItem) -> bool {
-        if item.admission.is_some() || !self.feed.gate.is_on() {
-            return true;
-        }
-        let bins = self.feed.bins_of(&item.name).unwrap_or_else(|| vec![self.feed.job.clone()]);
-        let waits: Weak<dyn Waits> = Arc::downgrade(&self.state) as Weak<dyn Waits>;
-        match self.feed.gate.admit((&bins, &bins[0]), &self.feed.call, &waits) {
-            Admitted::Free => true,
-            Admitted::Yes(admission) => {
-                item.admission = Some(admission);
-                true
-            }
-            Admitted::No { .. } => false,
-        }
-    }
-
-    /// Whether anything may limit what is fetched.
-    pub(crate) fn is_throttled(&self) -> bool {
-        self.feed.gate.is_on()
     }
 
     /// Until when all that waits does so for its throttle, or what is being read for its next bytes, milliseconds since 1970 UTC; [`NEVER`]:

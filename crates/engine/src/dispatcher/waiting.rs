@@ -29,10 +29,11 @@ pub(super) struct Waiting {
     parked_until: i64,
 }
 
-/// Why a document is not taken now: until when its bin is parked, or all of them.
+/// Why a document is not taken now: until when its bin is parked, or all of them; or nobody takes it with what he has taken.
 pub(super) enum Refused {
     Bin(Bin, i64),
     All(i64),
+    ForNow,
 }
 
 impl Waiting {
@@ -83,6 +84,7 @@ impl Waiting {
             match refuses(&[], item) {
                 None => return self.ready.pop_front(),
                 Some(Refused::Bin(_, until) | Refused::All(until)) => self.parked_until = until,
+                Some(Refused::ForNow) => {}
             }
             return None;
         }
@@ -92,6 +94,7 @@ impl Waiting {
             Some(Refused::Bin(bin, until)) if !failpoint(Failpoint::ParkedBinBlocks) => {
                 Answer::Parks(bin, until)
             }
+            Some(Refused::ForNow) => Answer::Stops,
             Some(Refused::Bin(_, until) | Refused::All(until)) => {
                 *parked_until = until;
                 Answer::Stops

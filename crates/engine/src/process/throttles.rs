@@ -164,6 +164,10 @@ pub(crate) struct Admission {
     bins: Vec<Bin>,
     /// The bin that has a pace.
     pace: Option<Bin>,
+    /// How many fetches that bin bears at once.
+    at_once: u32,
+    /// When it was given.
+    since: i64,
     paced: bool,
     used: AtomicBool,
 }
@@ -264,7 +268,7 @@ impl Gate {
         {
             return Admitted::No { bin: Some(bin.clone()), until };
         }
-        let pace = pace.map(|(bin, _)| bin);
+        let (pace, at_once) = pace.map_or((None, 1), |(bin, pace)| (Some(bin), pace.at_once));
         let limited = match known.open(bins, now) {
             Ok(limited) => limited,
             Err(bin) => return Admitted::No { bin: Some(bin), until: now + limits::DRAIN_LOOK_MS as i64 },
@@ -300,6 +304,8 @@ impl Gate {
             call: call.clone(),
             bins: limited,
             pace,
+            at_once,
+            since: now,
             paced,
             used: AtomicBool::new(false),
         }))
@@ -349,6 +355,34 @@ impl Connection {
 }
 
 impl Admission {
+    /// Whether nothing was fetched with it yet.
+    pub(crate) fn is_fresh(&self) -> bool {
+        !self.used.load(Ordering::Relaxed)
+    }
+
+    /// How many fetches its bin bears at once, at least 1.
+    pub(crate) fn at_once(&self) -> usize {
+        self.at_once.max(1) as usize
+    }
+
+    /// Whether it is for documents of this bin, which has a pace.
+    pub(crate) fn is_of(&self, first: &Bin) -> bool {
+        self.pace.as_ref() == Some(first)
+    }
+
+    /// Whether one more document of its bin may be fetched in the same place, which has not been taken for long: nothing limits that bin now but
+    /// how many are fetched at once.
+    pub(crate) fn goes_on(&self) -> bool {
+        let Some((bin, source)) = self.pace.as_ref().zip(self.gate.source.as_ref()) else { return false };
+        // Asked before anything is locked, as above.
+        let Some(pace) = source.pace(bin).filter(|pace| pace.every_ms <= 0) else { return false };
+        let state = self.gate.throttles.state.lock();
+        let known = state.connections.get(&self.gate.connection);
+        self.call.steady() - self.since < limits::PLACE_KEPT_MS
+            && known.is_none_or(|known| known.rules.is_empty())
+            && state.paces.get(bin).is_none_or(|lane| lane.fits(pace))
+    }
+
     /// The document is fetched, once more if it was before.
     pub(crate) fn fetches(&self) {
         if !self.used.swap(true, Ordering::Relaxed) {

@@ -1,6 +1,8 @@
 //! The visit of a document that leads to others: what it leads to is on disk before anything of it is sent, so that no crash between the two
 //! loses what can be reached by it alone.
 
+use std::collections::HashMap;
+
 use ingather_contract::events::{EventName, EventNames};
 use ingather_contract::refers::{Asked, HandedDown, Leads, Refers, VisitAnswer};
 use ingather_contract::repository::Observed;
@@ -10,6 +12,7 @@ use ingather_model::ids::{AclId, Digest, DocumentId};
 use ingather_model::lifecycle::outcome::{FailureCode, FailureKind};
 use ingather_model::limits;
 use ingather_model::merge::Known;
+use ingather_store::documents::links::Memo;
 use ingather_store::documents::{DocumentUpdate, links};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::NotedFailure;
@@ -32,7 +35,13 @@ pub(super) struct Pages<'r> {
     bytes: u64,
     /// How many relations the source has.
     relations: usize,
+    /// What is known of each, read for all of them at once.
+    told: HashMap<i64, Told>,
 }
+
+/// What a visit is told of its document: what is handed down to it, the digest of that, and what its last visit left, where that could be
+/// enough.
+type Told = (HandedDown, Digest, Option<Memo>);
 
 /// What the visit of one document found.
 enum Page {
@@ -58,15 +67,35 @@ fn dead_link() -> Reason {
 }
 
 impl<'r> Pages<'r> {
-    pub(super) fn new(run: &'r Run, reach: &'r Reach, relations: usize) -> Pages<'r> {
-        Pages { run, reach, read: Vec::new(), found: Vec::new(), bytes: 0, relations }
+    /// For visits of these documents.
+    pub(super) fn new(
+        run: &'r Run,
+        reach: &'r Reach,
+        relations: usize,
+        visitors: &[Visitor<'r>],
+    ) -> Result<Pages<'r>> {
+        let mut told = HashMap::new();
+        run.reader.read(|sql| {
+            for visitor in visitors {
+                let id = visitor.item.id;
+                let (handed_down, digest) = handed::to(sql, id)?;
+                let memo = visitor.may_be_as_before().then(|| links::memo(sql, id)).transpose()?;
+                told.insert(id, (handed_down, digest, memo));
+            }
+            Ok(())
+        })?;
+        Ok(Pages { run, reach, read: Vec::new(), found: Vec::new(), bytes: 0, relations, told })
     }
 
     /// Reads one document; it is sent with the others.
     pub(super) fn visit(&mut self, mut visitor: Visitor<'r>, refers: &dyn Refers) -> Result<()> {
+        if parked::has_to_wait(self.run, self.reach, visitor.item.id)? {
+            return Ok(());
+        }
         let mut passed = None;
-        let (handed_down, handed) = handed::to(self.run, visitor.item.id)?;
-        let memo = visitor.memo(handed)?;
+        let (handed_down, handed, memo) =
+            self.told.remove(&visitor.item.id).unwrap_or_else(|| (HandedDown::new(), Digest::NONE, None));
+        let memo = memo.and_then(|memo| visitor.memo(memo, handed));
         visitor.memo.handed = handed;
         let told = (memo.as_deref(), &handed_down);
         let visited = visitor.read_page(refers, told, &mut passed).and_then(bounded);
@@ -273,18 +302,18 @@ impl<'r> Visitor<'r> {
         (!was_settled && !self.is_held()) || self.item.noted.failure.is_some_and(is_dead_link)
     }
 
-    /// What the last visit left, where it is enough to hear that nothing has changed since.
-    fn memo(&self, handed: Digest) -> Result<Option<Vec<u8>>> {
+    /// Whether it is enough to hear that nothing has changed since its last visit, as far as outputs go.
+    fn may_be_as_before(&self) -> bool {
+        let is_confirmed = self.holds_all() && self.is_shown_as_known();
+        !self.run.rereads && (is_confirmed || failpoint(Failpoint::MemoOfUnconfirmed))
+    }
+
+    /// What the last visit left, where that is enough.
+    fn memo(&self, kept: Memo, handed: Digest) -> Option<Vec<u8>> {
         let must_read = self.run.reach.as_ref().is_some_and(|reach| reach.must_read(self.item.id));
-        let is_confirmed =
-            self.holds_all() && self.is_shown_as_known() || failpoint(Failpoint::MemoOfUnconfirmed);
-        let is_enough = !must_read && !self.run.rereads && is_confirmed;
-        if !is_enough {
-            return Ok(None);
-        }
-        let kept = self.run.reader.read(|sql| links::memo(sql, self.item.id))?;
         // Handed something else, it may be another entry.
-        Ok(kept.memo.filter(|_| kept.handed == handed || failpoint(Failpoint::MemoOfOtherParents)))
+        let is_as_handed = kept.handed == handed || failpoint(Failpoint::MemoOfOtherParents);
+        kept.memo.filter(|_| !must_read && is_as_handed)
     }
 
     /// Whether somebody else may see it now, and some output takes that only with what was read.

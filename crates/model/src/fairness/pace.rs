@@ -35,6 +35,11 @@ impl PaceLane {
         (now < self.busy_until).then_some(self.busy_until)
     }
 
+    /// Whether no more fetches are under way than the bin bears.
+    pub fn fits(&self, pace: Pace) -> bool {
+        self.under_way <= pace.at_once.max(1)
+    }
+
     /// A fetch begins.
     pub fn begin(&mut self, now: i64) {
         self.under_way += 1;

@@ -20,6 +20,9 @@ pub const BINS_OF_A_DOCUMENT_MAX: usize = 4;
 pub const BIN_NAME_BYTES_MAX: usize = 255;
 /// Documents that a worker takes at once where a source names bins: their order is decided when they are taken.
 pub const CLAIM_OF_BINS_MAX: usize = 8;
+/// For how long a worker goes on in one place of a host with what it took at once; what is left then waits again, so that others have their
+/// turn and what was found is soon known, milliseconds.
+pub const PLACE_KEPT_MS: i64 = 200;
 /// Rules of the throttle of one repository connection.
 pub const THROTTLE_RULES_MAX: usize = 64;
 /// Bytes of a pattern of such a rule.

@@ -10,6 +10,7 @@ pub mod seeded;
 mod unseeded;
 
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{
     Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
 };
@@ -69,12 +70,32 @@ fn tried<G>(guard: std::result::Result<G, TryLockError<G>>) -> Option<G> {
 pub struct Monitor<T> {
     value: Mutex<T>,
     changed: Condvar,
+    /// Threads that wait, or look whether they have to: to say something to nobody is a call of the kernel as well.
+    waiting: AtomicUsize,
+}
+
+/// Counts a thread among those that wait, from before it looks whether it has to.
+struct Counted<'m>(&'m AtomicUsize);
+
+impl<'m> Counted<'m> {
+    fn new(waiting: &'m AtomicUsize) -> Counted<'m> {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        // Either it sees what has changed, or whoever changed it sees that it waits: also where that is a word beside the lock.
+        fence(Ordering::SeqCst);
+        Counted(waiting)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl<T> Monitor<T> {
     /// One that holds `value`.
     pub fn new(value: T) -> Monitor<T> {
-        Monitor { value: Mutex::new(value), changed: Condvar::new() }
+        Monitor { value: Mutex::new(value), changed: Condvar::new(), waiting: AtomicUsize::new(0) }
     }
 
     /// Locks the value.
@@ -86,13 +107,22 @@ impl<T> Monitor<T> {
     /// before, where this is called without its lock.
     pub fn notify(&self) {
         turns::notify(self.place());
-        self.changed.notify_all();
+        if self.is_awaited() {
+            self.changed.notify_all();
+        }
     }
 
     /// Says it to one of those who wait, where it does not matter to whom.
     pub fn notify_one(&self) {
         turns::notify(self.place());
-        self.changed.notify_one();
+        if self.is_awaited() {
+            self.changed.notify_one();
+        }
+    }
+
+    fn is_awaited(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 
     /// Waits while `holds` says so of the value.
@@ -101,6 +131,7 @@ impl<T> Monitor<T> {
         mut value: MutexGuard<'m, T>,
         mut holds: impl FnMut(&mut T) -> bool,
     ) -> MutexGuard<'m, T> {
+        let _counted = Counted::new(&self.waiting);
         while holds(&mut value) {
             value = self.wait(value, None).0;
         }
@@ -114,6 +145,7 @@ impl<T> Monitor<T> {
         longest: Duration,
         mut holds: impl FnMut(&mut T) -> bool,
     ) -> (MutexGuard<'m, T>, bool) {
+        let _counted = Counted::new(&self.waiting);
         if !turns::decided() {
             let waited = self.changed.wait_timeout_while(value, longest, holds);
             let (value, over) = waited.unwrap_or_else(PoisonError::into_inner);

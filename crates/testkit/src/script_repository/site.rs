@@ -130,8 +130,10 @@ pub struct Site {
     pub gates: BTreeMap<String, Gate>,
     /// The time of each of these.
     pub visited_at: Vec<i64>,
-    /// How fast each of its first folders may be fetched.
+    /// How fast each of its first folders may be fetched; none: [`FREELY`].
     pub pace: Option<Pace>,
+    /// How many pages are being asked for, and the most that were at once.
+    pub at_once: (usize, usize),
     /// How many of these answers were that the page is as before.
     pub unchanged: usize,
     /// Where the world dies.
@@ -320,6 +322,27 @@ impl ScriptSite {
     }
 }
 
+/// The pace of a site that bears two fetches of a folder at once, with no time between them.
+pub const FREELY: Pace = Pace { at_once: 2, every_ms: 0 };
+
+/// Counts a page among those that are being asked for.
+struct Asking<'s>(&'s Mutex<Site>);
+
+impl<'s> Asking<'s> {
+    fn new(site: &'s Mutex<Site>) -> Asking<'s> {
+        let (now, most) = &mut locked(site).at_once;
+        *now += 1;
+        *most = (*most).max(*now);
+        Asking(site)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        locked(self.0).at_once.0 -= 1;
+    }
+}
+
 /// The name under which pages hand something down, and the field that has it.
 pub const HANDED: &str = "handed";
 
@@ -334,6 +357,7 @@ impl Refers for ScriptSite {
         asked: &Asked<'_>,
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
+        let _asking = Asking::new(&self.site);
         let page = self.ask(asked.key, call.now())?;
         if let Some(answer) = self.events(asked, &page)? {
             return Ok(answer);
@@ -425,7 +449,7 @@ impl Repository for ScriptSite {
     }
 
     fn pace(&self, bin: &str) -> Option<Pace> {
-        locked(&self.site).pace.filter(|_| bin != ALL)
+        Some(locked(&self.site).pace.unwrap_or(FREELY)).filter(|_| bin != ALL)
     }
 
     fn uri(&self, key: &str) -> String {

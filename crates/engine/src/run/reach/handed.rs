@@ -16,9 +16,9 @@ use crate::error::Result;
 use crate::run::Run;
 
 /// What all documents that lead to one hand down, each value once; and its digest.
-pub(crate) fn to(run: &Run, id: i64) -> Result<(HandedDown, Digest)> {
+pub(crate) fn to(sql: &mut Sql<'_>, id: i64) -> std::result::Result<(HandedDown, Digest), StoreError> {
     let mut all = HandedDown::new();
-    for data in run.reader.read(|sql| handed_down::to(sql, id))? {
+    for data in handed_down::to(sql, id)? {
         merge(&mut all, read(&data)?);
     }
     let digest = if all.is_empty() { Digest::NONE } else { Digest::of(write(&all).as_bytes()) };

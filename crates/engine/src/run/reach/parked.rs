@@ -126,6 +126,13 @@ pub(crate) fn still_ready(run: &Run, mut items: Vec<WorkItem>) -> Result<Vec<Wor
     Ok(items)
 }
 
+/// Whether a document that a visitor is about to visit waits for an event, which may have begun since it was claimed; it is parked then.
+pub(crate) fn has_to_wait(run: &Run, reach: &Reach, id: i64) -> Result<bool> {
+    let waiting = waiting(run, reach, std::iter::once(id))?;
+    park(run, reach, &waiting)?;
+    Ok(!waiting.is_empty())
+}
+
 /// Which of these documents wait, each with an event that is pending.
 fn waiting(run: &Run, reach: &Reach, ids: impl Iterator<Item = i64>) -> Result<BTreeMap<i64, String>> {
     let guarded = reach.guarded(ids);
@@ -181,9 +188,7 @@ pub(crate) fn put_off(run: &Run, reach: &Reach, id: i64, after: &[EventName]) ->
         state.parked.once.insert(id as u64);
         state.parked.guarded.insert(id as u64);
     }
-    let waits = waiting(run, reach, std::iter::once(id))?;
-    park(run, reach, &waits)?;
-    Ok(!waits.is_empty())
+    has_to_wait(run, reach, id)
 }
 
 /// Writes the prerequisites that references tell, by document.

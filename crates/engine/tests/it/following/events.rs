@@ -205,15 +205,17 @@ fn a_call_with_a_name_that_is_too_long_is_a_fault_and_so_is_an_answer_that_names
 
 #[test]
 fn an_event_that_is_begun_between_two_looks_at_the_queue_keeps_documents_that_were_handed_over() {
-    // With a pace, all but one of a host wait with the dispatcher.
-    let world = world(&[("h/a", &["h/b", "h/c", "h/d"]), ("h/b", &[]), ("h/c", &[]), ("h/d", &[])]);
-    site(&world, |site| {
-        site.pace = Some(ingather_model::fairness::pace::Pace { at_once: 1, every_ms: 20 });
-    });
-    change(&world, "h/b", |page| page.begins = Some("e".to_owned()));
-    change(&world, "h/c", |page| page.after = vec!["e".to_owned()]);
-    change(&world, "h/d", |page| page.completes = Some("e".to_owned()));
-    assert_eq!(run(&world).added, 4);
-    let order = site(&world, |site| std::mem::take(&mut site.visited));
-    assert_eq!(order, ["h/a", "h/b", "h/d", "h/c"]);
+    // With a pace, all but one of a host wait with the dispatcher; without a time between two fetches, all of them are claimed together.
+    for every_ms in [20, 0] {
+        let world = world(&[("h/a", &["h/b", "h/c", "h/d"]), ("h/b", &[]), ("h/c", &[]), ("h/d", &[])]);
+        site(&world, |site| {
+            site.pace = Some(ingather_model::fairness::pace::Pace { at_once: 1, every_ms });
+        });
+        change(&world, "h/b", |page| page.begins = Some("e".to_owned()));
+        change(&world, "h/c", |page| page.after = vec!["e".to_owned()]);
+        change(&world, "h/d", |page| page.completes = Some("e".to_owned()));
+        assert_eq!(run(&world).added, 4);
+        let order = site(&world, |site| std::mem::take(&mut site.visited));
+        assert_eq!(order, ["h/a", "h/b", "h/d", "h/c"], "{every_ms}");
+    }
 }

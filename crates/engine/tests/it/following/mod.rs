@@ -2,6 +2,7 @@
 
 mod events;
 mod handed;
+mod places;
 mod random;
 mod reach;
 
