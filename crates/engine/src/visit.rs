@@ -92,10 +92,8 @@ pub(crate) fn visit_all(run: &Run, items: Vec<WorkItem>, place: &mut Place<'_>) 
     });
     let repository = &run.author.repository;
     let refers = run.reach.as_ref().zip(repository.refers());
-    let mut pages = match refers {
-        Some((reach, refers)) => Some((Pages::new(run, reach, refers.relations().len(), &reading)?, refers)),
-        None => None,
-    };
+    let of = |(reach, refers)| Pages::new(run, (reach, refers), &reading).map(|pages| (pages, refers));
+    let mut pages = refers.map(of).transpose()?;
     // No change of access waits for the content of another document.
     for mut visitor in reading {
         place.wait_while_full();

@@ -70,10 +70,10 @@ impl<'r> Pages<'r> {
     /// For visits of these documents.
     pub(super) fn new(
         run: &'r Run,
-        reach: &'r Reach,
-        relations: usize,
+        (reach, refers): (&'r Reach, &dyn Refers),
         visitors: &[Visitor<'r>],
     ) -> Result<Pages<'r>> {
+        let relations = refers.relations().len();
         let mut told = HashMap::new();
         run.reader.read(|sql| {
             for visitor in visitors {
