@@ -114,7 +114,7 @@ pub(crate) enum Event {
 /// Look at authorities.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Authority {
-    /// List authorities: the group their tokens count in, the domain each knows, and whether it can be asked now
+    /// List authorities: their groups and domains, and whether each can be asked
     #[command(
         after_help = "Example:\n  ingather authority list\n\nExit codes: 0 all can be asked · 1 some cannot · 2 wrong use · 3 could not work"
     )]

@@ -171,7 +171,7 @@ fn a_throttle_is_declared_limits_what_is_read_and_is_taken_back() {
             ("{throttle: [{bins: '('}]}", "limits nothing"),
             ("{throttle: [{bins: '(', fetches_at_once: 1}]}", "the pattern `(` of `bins` cannot be read"),
             ("{throttle: [{bytes: 1}]}", "unknown field `bytes`"),
-            ("{speed: 1}", "changes the `throttle` of a repository alone"),
+            ("{speed: 1}", "changes the `throttle` and the `group` of a repository alone"),
         ] {
             apply(&sandbox, &with(wrong), &[]).refuses(2, &[why]);
         }
