@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::same::{ASKED, prepared};
+use super::same::{ASKED, prepared, settled};
 use super::{Service, key};
 use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
@@ -35,7 +35,12 @@ fn every_row_answers_a_client_what_it_answers_the_command_line() {
         for by_client in
             [asked(&sandbox, &network, Some(&service.key), &words), asked(&sandbox, &socket, None, &words)]
         {
-            assert_eq!((by_client.code, &by_client.out), (here.code, &here.out), "{name}: {by_client:?}");
+            let is_timed = *name == "access.tokens";
+            let told = |answer: &Answer| match is_timed {
+                true => answer.json().iter().map(|line| settled(line).to_string()).collect(),
+                false => answer.out.clone(),
+            };
+            assert_eq!((by_client.code, told(&by_client)), (here.code, told(&here)), "{name}: {by_client:?}");
         }
     }
     assert!(!sandbox.path().join("nowhere").exists(), "a client makes no data directory");

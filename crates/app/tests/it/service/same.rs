@@ -61,6 +61,7 @@ pub(super) const ASKED: &[Asked] = &[
         Lines::Of("hits"),
     ),
     ("access.tokens", &["tokens", "root"], "GET /authority/tokens?user=root", None, Lines::Answer),
+    ("authorities.list", &["authority", "list"], "GET /authorities", None, Lines::Of("authorities")),
     (
         "access.why",
         &["why", "root", "d/a b.txt"],
@@ -113,6 +114,8 @@ const CHANGES: &[&str] = &[
     "documents.erase",
     "documents.readmit",
     "events.free",
+    "authorities.forget",
+    "authorities.delete",
     "api_keys.create",
     "api_keys.delete",
     "api_keys.login_link",
@@ -141,10 +144,14 @@ fn with_all(answer: &Value, member: &Value) -> Value {
 }
 
 /// What changes from one moment to the next.
-fn settled(value: &Value) -> Value {
+pub(super) fn settled(value: &Value) -> Value {
     let mut value = value.clone();
     if let Some(fields) = value.as_object_mut() {
         ["seconds", "age_ms"].iter().for_each(|field| _ = fields.remove(*field));
+    }
+    // When each authority was asked.
+    for said in value.get_mut("authorities").and_then(Value::as_array_mut).into_iter().flatten() {
+        said.as_object_mut().into_iter().for_each(|said| _ = said.remove("at"));
     }
     value
 }
