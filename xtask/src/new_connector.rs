@@ -1,7 +1,8 @@
 //! `cargo x new-connector`: writes a small connector that works, and its two lines in the table of contents.
 
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::built;
 
@@ -11,8 +12,6 @@ const FOLDER: &str = "crates/connectors/src";
 const LIST: &str = "crates/connectors/src/lib.rs";
 /// Where connectors are begun for a try; below a folder that no tool of ours reads.
 const TRY_FOLDER: &str = "target/new-connector";
-/// Longest line that rustfmt keeps on one line.
-const LINE_MAX: usize = 110;
 /// Words that cannot name a module.
 const RESERVED: &[&str] = &[
     "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "false",
@@ -62,16 +61,11 @@ pub(crate) fn run(root: &Path, name: &str, role: &str) -> Result<String, String>
     let failed = |error: std::io::Error| format!("cannot write the connector: {error}");
     let list = std::fs::read_to_string(root.join(LIST)).map_err(failed)?;
     let list = listed(&list, name, role)?;
-    std::fs::write(&file, role.template.replace("__name__", name).replace("__Type__", &type_name(name)))
-        .map_err(failed)?;
-    std::fs::write(root.join(LIST), list).map_err(failed)?;
     // How lines break depends on the length of the name.
-    let formatted = Command::new("rustfmt").args(["--edition", "2024"]).arg(&file).status();
-    if !formatted.is_ok_and(|status| status.success()) {
-        return Err(format!(
-            "wrote {FOLDER}/{name}.rs, but rustfmt fails on it: install rustfmt, then `cargo fmt`"
-        ));
-    }
+    let connector = role.template.replace("__name__", name).replace("__Type__", &type_name(name));
+    let (connector, list) = (formatted(root, &connector)?, formatted(root, &list)?);
+    std::fs::write(&file, connector).map_err(failed)?;
+    std::fs::write(root.join(LIST), list).map_err(failed)?;
     Ok(format!(
         "wrote {FOLDER}/{name}.rs and its two lines in {LIST}\n\
          next: give it your settings and your calls, then `cargo test -p ingather-connectors {name}`,\n      \
@@ -85,18 +79,40 @@ fn listed(text: &str, name: &str, role: &Role) -> Result<String, String> {
     let begin = format!("pub const {}: ", role.list);
     let missing = || format!("{LIST} has no line `{begin}…`: put it back");
     let start = text.find(&begin).ok_or_else(missing)?;
-    let open = start + text[start..].find("= &[").ok_or_else(missing)? + 4;
+    let assigned = start + text[start..].find('=').ok_or_else(missing)?;
+    let open = assigned + text[assigned..].find("&[").ok_or_else(missing)? + 2;
     let close = open + text[open..].find("];").ok_or_else(missing)?;
     let mut items = items(&text[open..close]);
     let at = items.iter().position(|item| connector_of(item) > name).unwrap_or(items.len());
     items.insert(at, format!("&{name}::{}", role.constant));
-    let one_line = format!("{}{}];", &text[start..open], items.join(", "));
-    let body = if items.iter().all(|item| item.starts_with('&')) && one_line.len() <= LINE_MAX {
-        items.join(", ")
-    } else {
-        items.iter().fold("\n".to_owned(), |body, item| format!("{body}    {item},\n"))
-    };
+    let body = items.iter().fold("\n".to_owned(), |body, item| format!("{body}    {item},\n"));
     Ok(format!("{}{body}{}", &text[..open], &text[close..]))
+}
+
+/// The text as rustfmt has it under the rules of the workspace. The text alone, by its standard input: given a file, it
+/// would also rewrite the modules that the file names.
+fn formatted(root: &Path, text: &str) -> Result<String, String> {
+    let failed = |error: std::io::Error| {
+        format!("cannot run rustfmt: {error}: install it (`rustup component add rustfmt`)")
+    };
+    let mut rustfmt = Command::new("rustfmt")
+        .args(["--edition", "2024"])
+        .current_dir(root)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let mut input = rustfmt.stdin.take().ok_or("rustfmt has no standard input")?;
+    // It reads all before it writes: neither waits for the other.
+    input.write_all(text.as_bytes()).map_err(failed)?;
+    drop(input);
+    let output = rustfmt.wait_with_output().map_err(failed)?;
+    if !output.status.success() {
+        return Err(
+            "rustfmt refuses the new connector: put xtask/src/new_connector/templates.rs right".to_owned()
+        );
+    }
+    String::from_utf8(output.stdout).map_err(|_| "rustfmt wrote no UTF-8".to_owned())
 }
 
 /// Entries of a list, each with the attributes and comments above it.
@@ -222,6 +238,11 @@ mod tests {
         ROLES.iter().find(|role| role.name == name).unwrap()
     }
 
+    /// [`super::listed`] as it is written.
+    fn listed(text: &str, name: &str, role: &Role) -> Result<String, String> {
+        formatted(&crate::root(), &super::listed(text, name, role)?)
+    }
+
     #[test]
     fn lines_go_where_the_alphabet_wants_them() {
         let text = listed(CONTENTS, "rss", role("repository")).unwrap();
@@ -255,6 +276,13 @@ mod tests {
             text.contains("= &[\n    &filesystem::REPOSITORY,\n    &imap::REPOSITORY,\n    &sharepoint"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_list_that_fits_below_its_name_goes_there() {
+        let text = listed(CONTENTS, "sharepoint_online_folders", role("repository")).unwrap();
+        let list = "=\n    &[&filesystem::REPOSITORY, &sharepoint_online_folders::REPOSITORY];";
+        assert!(text.contains(list), "{text}");
     }
 
     #[test]
