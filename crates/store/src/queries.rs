@@ -349,6 +349,7 @@ queries! {
     shared DOCUMENT_TEXT_KEEP_MEMO = "document_text/keep_memo";
     shared NEXT_LOOK_PUT = "next_look/put";
     shared NEXT_LOOK_GET = "next_look/get";
+    shared NEXT_LOOK_OF = "next_look/of";
     shared NEXT_LOOK_REMOVE = "next_look/remove";
     shared NEXT_LOOK_LEAVE = "next_look/leave";
     shared NEXT_LOOK_DUE = "next_look/due";

@@ -24,10 +24,39 @@ pub(crate) struct Session {
     state: Mutex<State>,
 }
 
+/// Why a login did not work.
+pub(crate) enum LoginFailure {
+    /// A name or a password is not taken: trying the same again at once only locks the account.
+    Refused(String),
+    /// Anything else; another try may do better.
+    Other(String),
+}
+
+impl LoginFailure {
+    pub(crate) fn why(&self) -> &str {
+        let (LoginFailure::Refused(why) | LoginFailure::Other(why)) = self;
+        why
+    }
+}
+
+impl From<String> for LoginFailure {
+    fn from(why: String) -> LoginFailure {
+        LoginFailure::Other(why)
+    }
+}
+
+impl From<&str> for LoginFailure {
+    fn from(why: &str) -> LoginFailure {
+        LoginFailure::Other(why.to_owned())
+    }
+}
+
 #[derive(Default)]
 struct State {
-    /// Logins since one was proven to work.
+    /// Logins since one was proven to work, or since the last wait.
     tries: u32,
+    /// Refusals since one was proven to work: each doubles the wait.
+    refusals: u32,
     /// Nobody logs in before then, and why; milliseconds since 1970.
     wait: Option<(i64, String)>,
 }
@@ -66,7 +95,7 @@ impl Session {
         (call, asked): (&CallContext, &Asked<'_>),
         client: &Client,
         before: u64,
-        log_in: impl FnOnce() -> Result<(), String>,
+        log_in: impl FnOnce() -> Result<(), LoginFailure>,
     ) -> Result<Option<EventName>, Fault> {
         let event = asked.names.connection(&format!("login:{}", self.host));
         if !asked.events.begin(&event)? {
@@ -83,7 +112,7 @@ impl Session {
         call: &CallContext,
         client: &Client,
         before: u64,
-        log_in: impl FnOnce() -> Result<(), String>,
+        log_in: impl FnOnce() -> Result<(), LoginFailure>,
     ) -> Result<(), Fault> {
         if self.worked() > before {
             return Ok(());
@@ -102,13 +131,16 @@ impl Session {
         }
         let mut state = self.state.lock();
         (state.tries, state.wait) = (state.tries + 1, None);
-        if state.tries >= limits::WEB_LOGIN_ATTEMPTS_MAX {
-            let why = failed.clone().unwrap_or_else(|| "the login works, and is asked for again".into());
-            let until = call.now().saturating_add(limits::WEB_LOGIN_WAIT_MS);
-            *state = State { tries: 0, wait: Some((until, why)) };
+        let is_refused = matches!(failed, Some(LoginFailure::Refused(_)));
+        state.refusals += u32::from(is_refused);
+        if is_refused || state.tries >= limits::WEB_LOGIN_ATTEMPTS_MAX {
+            let why = failed.as_ref().map_or("the login works, and is asked for again", LoginFailure::why);
+            let doubled = state.refusals.saturating_sub(1).min(limits::WEB_LOGIN_WAIT_DOUBLED_MAX);
+            let until = call.now().saturating_add(limits::WEB_LOGIN_WAIT_MS << doubled);
+            (state.tries, state.wait) = (0, Some((until, why.to_owned())));
         }
         let wait = state.wait.as_ref().map(|(until, _)| until - call.now());
-        failed.map_or(Ok(()), |why| Err(self.passing(&why, wait)))
+        failed.map_or(Ok(()), |failure| Err(self.passing(failure.why(), wait)))
     }
 }
 

@@ -15,6 +15,9 @@ use super::access_change;
 use super::facts::{Case, Holder, Row};
 use super::trial::Seen;
 
+/// Code of a source that is looked at by runs alone.
+const NOT_LOOKED_AT: &str = "not_looked_at";
+
 /// The cause: the first fact that decides.
 pub(super) fn decisive(case: &Case<'_>, row: Option<&Row>) -> Reason {
     if case.job.state == State::Deleting {
@@ -138,6 +141,8 @@ fn settled(case: &Case<'_>, row: &Row) -> Reason {
         SourceStatus::Closed(reason) => {
             Reason { message: format!("{}; what outputs hold is kept", reason.message), ..reason.clone() }
         }
+        // What is only looked at by runs is as the last one found it.
+        SourceStatus::Unknown(reason) if reason.code == NOT_LOOKED_AT => there(case, row),
         SourceStatus::Unknown(reason) => {
             Reason { message: format!("{}; what is known is kept", reason.message), ..reason.clone() }
         }
@@ -282,12 +287,19 @@ fn not_listed(case: &Case<'_>) -> String {
     }
 }
 
-/// What a document waits for, until when, and when it is looked at next.
-pub(super) fn next(case: &Case<'_>, row: Option<&Row>) -> (Option<String>, Option<i64>, String) {
+/// What a document waits for, until when, and when it is looked at next. `look_at`: when its own dates say so.
+pub(super) fn next(
+    case: &Case<'_>,
+    row: Option<&Row>,
+    look_at: Option<i64>,
+) -> (Option<String>, Option<i64>, String) {
     let with_next = format!("with the next run of job {}", case.job.name);
     let Some(row) = row else {
         return match case.status {
             SourceStatus::Taken(_) => (Some("a listing".to_owned()), None, with_next),
+            SourceStatus::Unknown(reason) if reason.code == NOT_LOOKED_AT => {
+                (Some("a page that leads to it".to_owned()), None, with_next)
+            }
             SourceStatus::Closed(_) | SourceStatus::Unknown(_) => {
                 (Some("the source to be readable".to_owned()), None, with_next)
             }
@@ -305,9 +317,10 @@ pub(super) fn next(case: &Case<'_>, row: Option<&Row>) -> (Option<String>, Optio
         }
         _ if row.sent.iter().any(is_leaving) => Some("the output to confirm its removal".to_owned()),
         facts if facts.work.is_some() => Some("a visit".to_owned()),
+        _ if look_at.is_some() => Some("the date of its next look".to_owned()),
         _ => None,
     };
-    (waits_for, due, with_next)
+    (waits_for, due.or(look_at), with_next)
 }
 
 /// How it stands at the source now.

@@ -17,6 +17,7 @@ use ingather_store::{containers, deliveries, documents, erased};
 
 use super::facts::{Case, Holder, Row};
 use super::names::{ItemName, Target};
+use super::referrers::Referrers;
 use super::stage_acl::StageAcl;
 use super::trial::{Fate, Seen};
 use super::{cause, parts};
@@ -46,6 +47,8 @@ pub struct Explanation {
     pub same_name: Option<String>,
     /// Other jobs that have the same document.
     pub also_in: Vec<String>,
+    /// What leads to it, where the job knows it and its source is found by following links.
+    pub referrers: Option<Referrers>,
     /// What it waits for.
     pub waits_for: Option<String>,
     /// Not before this time, milliseconds since 1970 UTC.
@@ -85,10 +88,7 @@ impl Engine {
         {
             return Err(EngineError::refused(Refusal::Key, reason.message.clone()));
         }
-        let mut stage_acl = None;
-        if let SourceStatus::Taken(observed) = &mut status {
-            (observed.acl, stage_acl) = self.shown_to(job, observed.acl.clone());
-        }
+        let stage_acl = self.take_over_stages(job, &mut status);
         let run = self.reader.read(|sql| runs::list(sql, job.id, 1))?.into_iter().next();
         let spots = self.reader.read(|sql| runs::blind_spots(sql, job.id, job.run))?;
         let blind = nearest(&spots, name);
@@ -98,10 +98,7 @@ impl Engine {
             }
             _ => None,
         };
-        let moved_to = match (&status, &row) {
-            (SourceStatus::Absent(_), Some(row)) => self.new_name(job, &repository, row)?,
-            _ => None,
-        };
+        let moved_to = self.moved_to(job, &repository, &status, row.as_ref())?;
         let case = Case {
             name: &item_name.shown(),
             job,
@@ -117,7 +114,10 @@ impl Engine {
         if matches!(cause.code.as_str(), "current" | "racy") {
             cause = self.read_in_part(job, repository.as_ref(), &item_name)?.unwrap_or(cause);
         }
-        let (waits_for, due, next) = cause::next(&case, row.as_ref());
+        let id = row.as_ref().map(|row| row.known.id.0);
+        let look_at =
+            self.reader.read(|sql| id.map_or(Ok(None), |id| documents::dates::next_look(sql, id)))?;
+        let (waits_for, due, next) = cause::next(&case, row.as_ref(), look_at);
         let outputs = self.holders(job, repository.as_ref(), &item_name, (&status, row.as_ref()))?;
         let told = Explanation {
             uri: item_name.uri(repository.place(name)),
@@ -127,6 +127,7 @@ impl Engine {
             outputs,
             same_name: self.same_name(job, repository.as_ref(), &item_name)?,
             also_in: self.also_in(job, &repository.place(name))?,
+            referrers: id.map_or(Ok(None), |id| self.referrers(job, repository.as_ref(), id))?,
             known: row.map(|row| row.facts),
             waits_for,
             due,
@@ -285,6 +286,7 @@ impl Engine {
             outputs: Vec::new(),
             same_name: None,
             also_in: self.also_in(job, text)?,
+            referrers: None,
             waits_for: None,
             due: None,
             next: format!("never by job {}", job.name),
@@ -347,7 +349,29 @@ impl Engine {
         Ok(Some(Row { known, facts, sent, inside, held_for, is_held_back, seen, acl }))
     }
 
-    /// The name that a document has now which is not where it was: in the store, or else at the source.
+    /// Who may see what is there by the stages of its job as well; what they impose.
+    fn take_over_stages(&self, job: &Job, status: &mut SourceStatus) -> Option<StageAcl> {
+        let SourceStatus::Taken(observed) = status else { return None };
+        let (acl, stage_acl) = self.shown_to(job, observed.acl.clone());
+        observed.acl = acl;
+        stage_acl
+    }
+
+    /// The name that a document has now which is not where it was.
+    fn moved_to(
+        &self,
+        job: &Job,
+        repository: &Arc<dyn Repository>,
+        status: &SourceStatus,
+        row: Option<&Row>,
+    ) -> Result<Option<String>> {
+        match (status, row) {
+            (SourceStatus::Absent(_), Some(row)) => self.new_name(job, repository, row),
+            _ => Ok(None),
+        }
+    }
+
+    /// Of these, the name in the store, or else at the source.
     fn new_name(&self, job: &Job, repository: &Arc<dyn Repository>, row: &Row) -> Result<Option<String>> {
         let id = row.known.id.0;
         let identities = self.reader.read(|sql| documents::identities(sql, &[id]))?;

@@ -10,6 +10,7 @@ mod left;
 mod names;
 pub mod overlaps;
 mod parts;
+mod referrers;
 mod stage_acl;
 pub mod trial;
 pub mod verify;
@@ -17,3 +18,4 @@ pub mod why;
 
 pub use facts::Holder;
 pub use names::Leads;
+pub use referrers::{Referrer, Referrers};

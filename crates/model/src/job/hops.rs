@@ -76,6 +76,17 @@ impl Hops {
         self.too_far == TooFar::Keep
     }
 
+    /// As people read it, such as `link at most 3, redirect at most 1`.
+    pub fn describe(&self) -> String {
+        if self.counts_nothing() {
+            return "as far as links lead".to_owned();
+        }
+        let bounds: Vec<String> =
+            self.most.iter().map(|(relation, most)| format!("{relation} at most {most}")).collect();
+        let kept = if self.keeps() { "; what is too far by now stays" } else { "" };
+        format!("{}{kept}", bounds.join(", "))
+    }
+
     /// The bound of each relation that is counted, by its place among `relations`.
     ///
     /// # Errors
@@ -106,6 +117,8 @@ mod tests {
         let hops: Hops = serde_json::from_value(json!({"most": {"link": 3, "redirect": 1}})).unwrap();
         assert!(!hops.counts_nothing() && !hops.keeps());
         assert_eq!(hops.among(&["link", "redirect"]), Ok(vec![(0, 3), (1, 1)]));
+        assert_eq!(hops.describe(), "link at most 3, redirect at most 1");
+        assert_eq!(Hops::default().describe(), "as far as links lead");
         let refused = hops.among(&["link"]).unwrap_err();
         assert!(refused.contains("`redirect` is none of them"), "{refused}");
         assert_eq!(serde_json::to_value(&hops).unwrap(), json!({"most": {"link": 3, "redirect": 1}}));

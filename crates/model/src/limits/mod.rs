@@ -381,6 +381,12 @@ pub const LIST_PAGE_MAX: u32 = 10_000;
 pub const LIST_LOOKED_MAX: usize = 100_000;
 /// Items of a source that are looked through for the new name of a document that a person asks about.
 pub const EXPLAIN_ITEMS_MAX: usize = 1_000_000;
+/// Documents of a job whose links are looked through for what leads to the one that a person asks about.
+pub const LINKS_LOOKED_MAX: usize = 1_000_000;
+/// Of these, how many at once.
+pub const LINKS_LOOKED_PAGE: usize = 2_000;
+/// Of what leads to a document: those that are named.
+pub const REFERRERS_NAMED_MAX: usize = 3;
 
 /// Entries of an output that `verify` holds in memory (56 bytes each); more go into files beside the store.
 pub const VERIFY_ENTRIES_MAX: usize = 1_000_000;

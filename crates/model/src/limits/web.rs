@@ -114,10 +114,14 @@ pub const WEB_TLS_ATTEMPTS_MAX: u32 = 2;
 /// How often one request is made again because its server wants another proof of a password: once because it wants one at all, and once
 /// because it gave what to prove only to call it too old.
 pub const WEB_DIGEST_ROUNDS_MAX: usize = 2;
-/// Logins of one job at a site in a row that do not work, or after which pages are as before: more lock accounts.
+/// Logins of one job at a site in a row that fail for other reasons than a refusal, or after which pages are as before: more lock accounts.
+/// After a refusal there is none: the same name and password are refused again.
 pub const WEB_LOGIN_ATTEMPTS_MAX: u32 = 3;
 /// How long nobody logs in after that, milliseconds: accounts are unlocked, and passwords put right, within minutes at best.
 pub const WEB_LOGIN_WAIT_MS: i64 = 10 * 60 * 1_000;
+/// How often that time is doubled at most while logins are refused: up to 21 hours, so that an account that is locked after a few refusals a
+/// day is not kept locked.
+pub const WEB_LOGIN_WAIT_DOUBLED_MAX: u32 = 7;
 /// Redirects before and behind the form of a login; single sign-on takes a few.
 pub const WEB_LOGIN_REDIRECTS_MAX: usize = 8;
 /// Bytes at the beginning of a page in which the form of a login is looked for, held in memory by each reader.

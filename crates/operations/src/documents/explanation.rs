@@ -1,6 +1,7 @@
 //! Why one document stands as it does, whether it is known or not (design 4.13).
 
 use ingather_engine::inspect::explain::Explanation;
+use ingather_engine::inspect::{Referrer, Referrers};
 use ingather_model::job::Definition;
 use ingather_model::lifecycle::outcome::{FailureKind, VisitReason};
 use ingather_store::jobs;
@@ -20,7 +21,8 @@ const EXPLAINED: &str = r#"{"job": "share", "document": "notes/a.txt", "uri": "f
     "trouble": {"kind": "retrying", "code": "busy", "message": "it is in use", "attempts": 2, "attempts_max": 5,
     "first_at": 1767225600000}}, "outputs": [{"output": "index", "state": "held", "says": "holds it as it was",
     "way": "source → text → index", "sent_at": 1767225600000, "confirmed_at": null}], "same_name": null,
-    "also_in": ["notes"], "waits_for": "another attempt", "due": 1767225660000, "next": "in a minute", "file": null}"#;
+    "also_in": ["notes"], "referrers": {"some": [{"document": "notes/index.html", "relation": "link"}], "total": 1, "partial": false},
+    "waits_for": "another attempt", "due": 1767225660000, "next": "in a minute", "file": null}"#;
 
 /// Why a document stands as it does.
 pub static EXPLAIN: Answering<ExplainDocument, Explained> = Answering {
@@ -89,6 +91,9 @@ pub struct Explained {
     pub same_name: Option<String>,
     /// Other jobs that have the same document.
     pub also_in: Vec<String>,
+    /// What leads to it, where its source is found by following links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub referrers: Option<ExplainedReferrers>,
     /// What it waits for.
     pub waits_for: Option<String>,
     /// Not before this time.
@@ -97,6 +102,34 @@ pub struct Explained {
     pub next: String,
     /// What is at the path that was named, when it leads to no document.
     pub file: Option<String>,
+}
+
+/// What leads to a document, as its pages were read last.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedReferrers {
+    /// Three of them at most.
+    pub some: Vec<ExplainedReferrer>,
+    /// How many there are.
+    pub total: u64,
+    /// Not all links of the job were looked through.
+    pub partial: bool,
+}
+
+/// One that leads to a document.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedReferrer {
+    /// Its name in the job.
+    pub document: String,
+    /// How it is related, such as `link` or `redirect`.
+    pub relation: String,
+}
+
+impl From<Referrers> for ExplainedReferrers {
+    fn from(Referrers { some, total, is_partial }: Referrers) -> ExplainedReferrers {
+        let one =
+            |Referrer { document, relation }| ExplainedReferrer { document, relation: relation.to_owned() };
+        ExplainedReferrers { some: some.into_iter().map(one).collect(), total, partial: is_partial }
+    }
 }
 
 /// What the inventory knows of a document.
@@ -192,6 +225,7 @@ fn explained(job: String, definition: &Definition, told: Explanation, file: Opti
         outputs: outputs.collect(),
         same_name: told.same_name,
         also_in: told.also_in,
+        referrers: told.referrers.map(ExplainedReferrers::from),
         waits_for: told.waits_for,
         due: told.due,
         next: told.next,

@@ -10,5 +10,6 @@ pub use erased::{ERASED, ErasedDocument, ErasedList, ListErased, READMIT, Readmi
 pub use erasure::{ERASE, EraseDocument, ErasedFromJob, Erasure, LeftInOutput, go_on as go_on_erasing};
 pub use explanation::{
     EXPLAIN, ExplainDocument, Explained, ExplainedFailure, ExplainedKnown, ExplainedOutput,
+    ExplainedReferrer, ExplainedReferrers,
 };
 pub use list::{Document, DocumentPage, DocumentState, LIST, ListDocuments};

@@ -192,6 +192,7 @@ fn define(context: &Context<'_>, caller: &Caller<'_>, request: DefineJob) -> Res
     wanted.check_outputs(context)?;
     let changes = differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {
+        wanted.open_source(context)?;
         return Err(differs(&wanted, &changes));
     }
     let terms = Terms { guard_off: request.guard_off, whole_machine: request.whole_machine };

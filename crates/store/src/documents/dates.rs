@@ -60,6 +60,15 @@ pub fn seen(sql: &mut Sql<'_>, ids: &[i64]) -> Result<HashMap<i64, Seen>> {
     Ok(sql.query(&queries::NEXT_LOOK_GET, &[Value::Ints(ids)], read)?.into_iter().collect())
 }
 
+/// When a document is looked at next, milliseconds since 1970 UTC; none where nothing says so.
+///
+/// # Errors
+/// What the database says.
+pub fn next_look(sql: &mut Sql<'_>, document: i64) -> Result<Option<i64>> {
+    let due = sql.one(&queries::NEXT_LOOK_OF, &[Value::Int(document)], |row| row.int(0))?;
+    Ok(due.filter(|due| *due != NEVER))
+}
+
 /// These documents have no date any more.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! Sites where people log in by a form: a page for whoever is not logged in is never taken for the page that was asked for.
 
 mod form;
+pub(in crate::site) mod missing;
 pub(in crate::site) mod rules;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,7 @@ use url::Url;
 use self::rules::Rules;
 use super::Site;
 use crate::http::{self, Answer, Body, Client, Condition, Head};
-use crate::session::Session;
+use crate::session::{LoginFailure, Session};
 
 /// A login by a form.
 pub(super) struct Login {
@@ -55,9 +56,9 @@ impl Login {
         let client = site.client()?;
         let logging = Logging { rules: &self.rules, site, client, call };
         self.session.renew((call, asked), client, before, || {
-            logging.log_in().inspect_err(|why| {
+            logging.log_in().inspect_err(|failure| {
                 if !call.cancel.cancelled() {
-                    site.note(self.session.passing(why, None).to_string());
+                    site.note(self.session.passing(failure.why(), None).to_string());
                 }
             })
         })
@@ -157,16 +158,15 @@ struct Logging<'l> {
 
 impl Logging<'_> {
     /// Fills in the form and sends it; why that did not work.
-    fn log_in(&self) -> Result<(), String> {
+    fn log_in(&self) -> Result<(), LoginFailure> {
         let asked = self.client.ask(self.call, &self.rules.page, Condition::default());
         let (at, page) = self.followed(self.rules.page.clone(), asked)?;
         let (to, form) = self.rules.filled(&at, &page)?;
         let answered = self.client.submit(self.call, &to, &form, &at);
         let (_, page) = self.followed(to, answered)?;
         if self.rules.is_out_by_text(&page) {
-            return Err(
-                "the form comes again after it was filled in; perhaps a name or password is wrong".into()
-            );
+            let why = "the form comes again after it was filled in; perhaps a name or password is wrong";
+            return Err(LoginFailure::Refused(why.to_owned()));
         }
         match &self.rules.in_text {
             Some(text) if !text.is_match(&page) => {

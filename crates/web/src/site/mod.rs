@@ -31,6 +31,7 @@ use url::Url;
 
 use self::left_out::LeftOut;
 use self::login::Login;
+use self::login::missing::{self, Redirected};
 use self::paces::Paces;
 use self::seeds::Seeds;
 use self::settings::Checked;
@@ -61,6 +62,7 @@ pub(crate) fn open(source: &serde_json::Value, is_feed: bool) -> Result<Arc<dyn 
     Ok(Arc::new(Site {
         checked,
         login,
+        redirected: Redirected::default(),
         client: OnceLock::new(),
         robots: RobotsCache::default(),
         alike: Alike::default(),
@@ -74,6 +76,8 @@ pub(crate) fn open(source: &serde_json::Value, is_feed: bool) -> Result<Arc<dyn 
 struct Site {
     checked: Checked,
     login: Option<Login>,
+    /// Where it may want one and has none.
+    redirected: Redirected,
     /// Made when it is needed first: reading the certificates of a system takes longer than most questions about a job.
     client: OnceLock<Result<Client, Reason>>,
     robots: RobotsCache,
@@ -95,19 +99,23 @@ impl Site {
         made.as_ref().map_err(|reason| Fault::Broken(reason.clone()))
     }
 
-    /// A job whose first page leads out of it would find nothing.
-    fn check_redirect(&self, start: &Url, response: Response) -> Result<String, Fault> {
+    /// A job whose first page leads out of it would find nothing, and one whose first page leads to a login not much.
+    fn check_redirect(&self, call: &CallContext, start: &Url, response: Response) -> Result<String, Fault> {
+        let is_for_now = !matches!(response.head.status, 301 | 308);
         let Answer::Moved(_, to) = response.answer()? else { return Ok(format!("{start} is there")) };
         let judged = self.checked.urls.normalise(to.as_str());
         match judged.and_then(|to| self.judged(to.as_str(), &HandedDown::new())) {
-            Ok(to) => Ok(format!("{start} is redirected to {to}")),
-            Err(why) => Err(Fault::refused(
-                "redirect_outside",
-                format!(
+            Ok(to) => {
+                let wants_login = missing::look_behind(self.client()?, call, start, &to);
+                Ok(wants_login.unwrap_or_else(|| format!("{start} is redirected to {to}")))
+            }
+            Err(why) => {
+                let why = format!(
                     "{start} is redirected to {to}, which is none of the job: {}; name that address as the root, or take it in by `start`",
                     why.message
-                ),
-            )),
+                );
+                if is_for_now { Ok(why) } else { Err(Fault::refused("redirect_outside", why)) }
+            }
         }
     }
 
@@ -184,7 +192,7 @@ impl Repository for Site {
             200 | 203 if self.checked.feed.is_some() => {
                 self.check_feed(start, response).map(|()| format!("{start} is a feed"))
             }
-            301 | 308 if is_known => self.check_redirect(start, response),
+            301 | 302 | 303 | 307 | 308 if is_known => self.check_redirect(call, start, response),
             _ => Ok(format!("{start} answers {status}")),
         }
     }

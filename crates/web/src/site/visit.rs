@@ -203,6 +203,7 @@ impl Site {
                         "{url} is a feed; `ingather sync feed+{url}` finds its entries one by one"
                     ));
                 }
+                self.look_for_login(visit.url, &mut start, &mut body)?;
                 let modified = visit.is_as_before(&mut start, &mut body)?.then_some(visit.memo.modified);
                 let mut whole = Whole {
                     content: start.as_slice().chain(body),
@@ -214,6 +215,16 @@ impl Site {
                 self.page(visit, (&head, modified), &mut whole, read)
             }
         }
+    }
+
+    /// Says that a page wants a password, where others were redirected to it and the job has none.
+    fn look_for_login(&self, url: &Url, start: &mut Vec<u8>, body: &mut impl Read) -> Result<(), Fault> {
+        if self.redirected.is_target(url) {
+            let left = limits::WEB_LOGIN_LOOK_BYTES.saturating_sub(start.len() as u64);
+            body.take(left).read_to_end(start).map_err(|error| http::fault_of(&error))?;
+            self.redirected.look(url, start).into_iter().for_each(|sentence| self.note(sentence));
+        }
+        Ok(())
     }
 
     /// An address that leads to another one is no entry: for now, where the status says so.
@@ -240,6 +251,9 @@ impl Site {
         // Each of a chain without end leads to one that nobody has seen.
         match judged.and_then(|to| if self.is_start(&to) { Ok(()) } else { self.counted(&to, &mut leads) }) {
             Ok(()) => {
+                if self.login.is_none() {
+                    self.redirected.note(visit.url, &to);
+                }
                 leads.references = vec![visit.found_at(&to)];
                 Ok(VisitAnswer::NoEntry(reason, leads))
             }

@@ -9,13 +9,16 @@ use ingather_model::fault::Fault;
 use super::answers::Answer;
 use super::api::Api;
 use super::settings::LoginSettings;
-use crate::session::{LOGIN, Session};
+use crate::session::{LOGIN, LoginFailure, Session};
 
 /// What each question of somebody who is logged in says.
 const ASSERT: (&str, &str) = ("assert", "user");
 /// What wikis call what became of a login; other words are theirs, and nobody is told them.
 const RESULTS: &[&str] =
     &["Failed", "Throttled", "Aborted", "WrongPass", "WrongToken", "NotExists", "NeedToken"];
+
+/// Those of them by which a name or a password is refused.
+const REFUSALS: &[&str] = &["Failed", "WrongPass", "NotExists"];
 
 /// A login by a name and a password.
 pub(super) struct Login {
@@ -63,7 +66,7 @@ impl Login {
     }
 
     /// By a token, which comes with the cookie of a session; why that did not work.
-    fn log_in(&self, api: &Api, call: &CallContext) -> Result<(), String> {
+    fn log_in(&self, api: &Api, call: &CallContext) -> Result<(), LoginFailure> {
         let question = [("action", "query"), ("meta", "tokens"), ("type", "login")];
         let answer = api.ask(call, &question).map_err(|fault| fault.to_string())?;
         let token = answer.query.and_then(|query| query.tokens).and_then(|tokens| tokens.logintoken);
@@ -78,9 +81,10 @@ impl Login {
         let result = answer.login.map(|login| login.result).unwrap_or_default();
         match result.as_str() {
             "Success" => Ok(()),
-            result if RESULTS.contains(&result) => Err(format!(
+            result if REFUSALS.contains(&result) => Err(LoginFailure::Refused(format!(
                 "the wiki answers {result}; perhaps the name or the password is wrong, or it takes bot passwords alone (Special:BotPasswords)"
-            )),
+            ))),
+            result if RESULTS.contains(&result) => Err(format!("the wiki answers {result}").into()),
             _ => Err("the wiki does not say that the login worked".into()),
         }
     }

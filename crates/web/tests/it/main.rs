@@ -4,6 +4,7 @@
 mod codings;
 mod failing;
 mod guard;
+mod manual;
 mod many;
 mod multiplexed;
 mod names;

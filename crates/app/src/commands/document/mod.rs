@@ -4,7 +4,9 @@ mod erase;
 
 use std::ffi::OsStr;
 
-use ingather_operations::documents::{self, DocumentState, ExplainDocument, Explained, ListDocuments};
+use ingather_operations::documents::{
+    self, DocumentState, ExplainDocument, Explained, ExplainedReferrer, ExplainedReferrers, ListDocuments,
+};
 
 use super::{lookup, pages};
 use crate::arguments::{self, Document, Global};
@@ -77,6 +79,24 @@ fn explain(program: &Program<'_>, job: String, typed: &OsStr) -> Result<u8> {
     Ok(exit::DONE)
 }
 
+/// What leads to a page; a page of its own where the job begins has nothing that does.
+fn tell_referrers(referrers: &ExplainedReferrers) {
+    let mut name = "led to by";
+    for ExplainedReferrer { document, relation } in &referrers.some {
+        show::line(&format!("  {name:<10} {document} ({relation})"));
+        name = "";
+    }
+    let more = referrers.total.saturating_sub(referrers.some.len() as u64);
+    let partly = if referrers.partial { ", of those that were looked through" } else { "" };
+    if more > 0 {
+        show::line(&format!("  {:<10} and {} more{partly}", "", show::number(more)));
+    } else if referrers.total == 0 {
+        show::line(&format!(
+            "  {name:<10} nothing that is known{partly}: the job begins there, or it goes with the next run"
+        ));
+    }
+}
+
 fn tell_explanation(told: &Explained) {
     let line = |name: &str, text: &str| show::line(&format!("  {name:<10} {text}"));
     show::line(&told.cause);
@@ -113,6 +133,9 @@ fn tell_explanation(told: &Explained) {
     }
     if let Some(uri) = &told.same_name {
         line("same name", &format!("something in another document: {uri}"));
+    }
+    if let Some(referrers) = &told.referrers {
+        tell_referrers(referrers);
     }
     if !told.also_in.is_empty() {
         line("also in", &format!("job {}", told.also_in.join(", job ")));

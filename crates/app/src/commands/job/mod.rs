@@ -151,6 +151,9 @@ fn show_one(program: &Program<'_>, job: String) -> Result<u8> {
     if let Some(schedule) = &job.schedule {
         tell_schedule(schedule);
     }
+    if !job.definition.hops.counts_nothing() {
+        show::line(&format!("hops       {}", job.definition.hops.describe()));
+    }
     if !job.definition.dates.is_default() {
         show::line(&format!("dates      {}", job.definition.dates.describe()));
     }
@@ -307,6 +310,12 @@ fn held(program: &Program<'_>, job: &str, limit: u32) -> Result<u8> {
         false => show::line(&format!("{:<11}  {}", cause_in_words(held.cause), held.document)),
     });
     if !global.json && !global.quiet {
+        if removals.iter().any(|held| held.cause == HeldCause::Unknown) {
+            show::stderr(&format!(
+                "what is not checked here is asked for by runs alone, or its source is away: \
+                 `ingather document explain {job} NAME` says what is known of it"
+            ));
+        }
         show::stderr(&match total {
             0 => format!("no removals are held for job {job}"),
             n => format!(

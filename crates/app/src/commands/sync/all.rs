@@ -14,6 +14,9 @@ use crate::exit::{self, Failure, Result};
 use crate::wiring::{Program, caller};
 use crate::{interrupt, show};
 
+/// Jobs that are named to whoever names none of them.
+const NAMED_MAX: usize = 8;
+
 /// What is there, for a run: whoever begins one by a name is not told to begin one first, for the store is of an earlier version.
 fn jobs(program: &Program<'_>, dry_run: bool) -> Result<Vec<Job>> {
     if let Some(data) = program.data.as_ref().filter(|_| !dry_run) {
@@ -39,8 +42,22 @@ pub(super) fn named(program: &Program<'_>, source: &Path, root: &str, dry_run: b
     if jobs.iter().any(|job| job.root == root) {
         return Ok(None);
     }
-    let at = jobs.iter().position(|job| source.as_os_str() == job.job.as_str());
-    Ok(at.map(|at| jobs.swap_remove(at)))
+    match jobs.iter().position(|job| source.as_os_str() == job.job.as_str()) {
+        Some(at) => Ok(Some(jobs.swap_remove(at))),
+        None if jobs.is_empty() => Ok(None),
+        None => Err(neither(&source.to_string_lossy(), root, &jobs)),
+    }
+}
+
+/// What is said of a name that is neither that of a file nor that of a job.
+fn neither(name: &str, root: &str, jobs: &[Job]) -> Failure {
+    let names: Vec<&str> = jobs.iter().take(NAMED_MAX).map(|job| job.job.as_str()).collect();
+    let more = if jobs.len() > NAMED_MAX { " and others (`ingather job list`)" } else { "" };
+    let sentence = format!(
+        "{root} does not exist, and no job is called {name}; there are {}{more}; nothing was changed",
+        names.join(", ")
+    );
+    Failure::new(Code::Source, sentence)
 }
 
 /// Every job once, as it is stored; the exit code is that of the worst.

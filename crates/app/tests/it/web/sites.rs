@@ -45,6 +45,48 @@ fn a_site_is_found_changed_and_removed_by_its_links() {
 }
 
 #[test]
+fn a_page_is_explained_by_what_leads_to_it() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    let root = server.url("/docs/");
+    sync(&sandbox, &root, HERE);
+    let explained =
+        |path: &str| sandbox.run(&["document", "explain", "docs", &server.url(path)]).exits(0).out;
+    let linked = explained("/docs/b.html");
+    assert!(linked.contains("is up to date in index"), "{linked}");
+    for path in ["/docs/", "/docs/deep/c.html"] {
+        assert!(linked.contains(&format!("{} (link)", server.url(path))), "{linked}");
+    }
+    let dead = explained("/docs/gone.html");
+    assert!(dead.contains(&format!("led to by  {} (link)", server.url("/docs/b.html"))), "{dead}");
+    let unlinked = explained("/docs/island.html");
+    assert!(unlinked.contains("waits for  a page that leads to it"), "{unlinked}");
+    for number in 0..5 {
+        let from = format!("/docs/{number}.html");
+        server.put(&from, Answer::linked("another", &["/docs/island.html"]));
+    }
+    let pages: Vec<String> = (0..5).map(|number| format!("{number}.html")).collect();
+    server.put("/docs/", Answer::linked("start", &pages.iter().map(String::as_str).collect::<Vec<_>>()));
+    sync(&sandbox, &root, &["--delete-guard", "off"]);
+    let linked = explained("/docs/island.html");
+    assert!(linked.contains("and 2 more"), "{linked}");
+    let lonely = sandbox.run(&["document", "explain", "docs", &root, "--json"]).exits(0).json();
+    assert_eq!(lonely[0]["referrers"]["total"], json!(1), "{lonely:?}");
+}
+
+#[test]
+fn settings_that_cannot_be_are_told_before_those_that_differ() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    let root = server.url("/docs/");
+    sync(&sandbox, &root, HERE);
+    sandbox.run(&["sync", &root, "--set", "dellay_ms=1"]).refuses(2, &["dellay_ms"]);
+    sandbox.run(&["sync", &root, "--set", "delay_ms=1500"]).refuses(2, &["delay-ms: 0 → 1500", "--update"]);
+    sandbox.run(&["sync", "dogs"]).refuses(2, &["no job is called dogs", "there are docs"]);
+    sandbox.run(&["sync", &root, "--hops", "link=2", "--update"]).exits(0);
+    let shown = sandbox.run(&["job", "show", "docs"]).exits(0).out;
+    assert!(shown.contains("hops       link at most 2"), "{shown}");
+}
+
+#[test]
 fn a_page_that_is_away_keeps_what_it_leads_to_and_a_dead_link_is_told() {
     let (sandbox, server) = (Sandbox::sqlite(), site());
     let root = server.url("/docs/");

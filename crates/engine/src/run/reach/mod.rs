@@ -14,7 +14,7 @@ mod named;
 pub(crate) mod parked;
 mod passing;
 mod resume;
-mod targets;
+pub(crate) mod targets;
 mod versions;
 
 use std::collections::{BTreeMap, HashMap};

@@ -10,7 +10,7 @@ const BY_RELATION: [u8; 8] = [0xff; 8];
 
 /// Documents that one leads to: a bitmap for each relation, in the order of the relations.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Targets(Vec<RoaringTreemap>);
+pub(crate) struct Targets(Vec<RoaringTreemap>);
 
 impl Targets {
     /// It leads to a document as well.
@@ -57,7 +57,12 @@ impl Targets {
         }
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Targets, StoreError> {
+    /// How it leads to a document, in the first way that it does.
+    pub(crate) fn relation_to(&self, id: i64) -> Option<usize> {
+        self.0.iter().position(|ids| ids.contains(id as u64))
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Targets, StoreError> {
         let Some(mut rest) = bytes.strip_prefix(&BY_RELATION) else {
             return Ok(Targets(vec![id_set::from_bytes(bytes)?]));
         };

@@ -4,7 +4,6 @@ use ingather_contract::registry::Registry;
 use ingather_contract::secrets::Place;
 use ingather_model::guard::Guard;
 use ingather_model::job::dates::DateRules;
-use ingather_model::job::hops::Hops;
 use ingather_model::job::notify::Notify;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{ContentBy, Definition, Keep};
@@ -61,8 +60,7 @@ pub(crate) fn differences(registry: &Registry, wanted: &Wanted) -> Vec<String> {
         found.push(format!("delete-guard: {} → {}", guard(old.delete_guard), guard(new.delete_guard)));
     }
     if old.hops != new.hops {
-        let word = |hops: &Hops| serde_json::to_string(hops).unwrap_or_default();
-        found.push(format!("hops: {} → {}", word(&old.hops), word(&new.hops)));
+        found.push(format!("hops: {} → {}", old.hops.describe(), new.hops.describe()));
     }
     if old.priority != new.priority {
         found.push(format!("priority: {} → {}", old.priority.number(), new.priority.number()));
@@ -98,6 +96,15 @@ fn date_differences(old: DateRules, new: DateRules) -> Option<String> {
     (old != new).then(|| format!("dates: {} → {}", old.describe(), new.describe()))
 }
 
+/// An entry of a list; of one with settings of its own that it is there, for a secret may be among them.
+fn item(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(_) => "{…}".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 /// One setting of the source as it is typed, before and after.
 fn difference(name: &str, before: Option<&Value>, after: Option<&Value>) -> String {
     if name == "other_devices" {
@@ -108,8 +115,10 @@ fn difference(name: &str, before: Option<&Value>, after: Option<&Value>) -> Stri
     let word = |value: Option<&Value>| match value {
         None | Some(Value::Null) => "none".to_owned(),
         Some(Value::Bool(on)) => if *on { "on" } else { "off" }.to_owned(),
-        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
-        Some(Value::Number(bytes)) => bytes.as_u64().map_or_else(|| bytes.to_string(), in_words::bytes),
+        Some(Value::Array(values)) => values.iter().map(item).collect::<Vec<_>>().join(", "),
+        Some(Value::Number(bytes)) if name == "size_max" => {
+            bytes.as_u64().map_or_else(|| bytes.to_string(), in_words::bytes)
+        }
         Some(other) => other.as_str().map_or_else(|| other.to_string(), str::to_owned),
     };
     format!("{}: {} → {}", name.replace('_', "-"), word(before), word(after))

@@ -3,9 +3,11 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ingather_contract::refers::Refers;
 use ingather_contract::registry::Registry;
+use ingather_contract::repository::Repository;
 use ingather_engine::jobs::check_pipeline;
 use ingather_engine::{Mode, Options, Report, outputs};
 use ingather_model::fault::Fault;
@@ -194,15 +196,20 @@ impl Wanted {
         Ok(self.definition.outputs.iter().try_for_each(kind)?)
     }
 
-    /// Refuses settings that cannot work, and a new source that cannot be read, before anything is made.
-    fn check(&self, context: &Context<'_>) -> Result<()> {
+    /// Opens its source, or refuses settings that cannot work: nobody has to change a job before that is said. Nothing is asked of the source.
+    pub(crate) fn open_source(&self, context: &Context<'_>) -> Result<Arc<dyn Repository>> {
         let connector = Sources::of_root(&self.root).connector;
         let kind = context.registry.repository(connector).ok_or_else(|| {
             Problem::unable(format!("this program was built without the connector `{connector}`"))
         })?;
         let host = ingather_contract::repository::HostContext { own: Vec::new(), threads: 1 };
-        let repository = (kind.open)(&self.definition.source, &host)
-            .map_err(|fault| Problem::new(Code::Settings, fault.to_string()))?;
+        (kind.open)(&self.definition.source, &host)
+            .map_err(|fault| Problem::new(Code::Settings, fault.to_string()))
+    }
+
+    /// Refuses settings that cannot work, and a new source that cannot be read, before anything is made.
+    fn check(&self, context: &Context<'_>) -> Result<()> {
+        let repository = self.open_source(context)?;
         if self.stored.as_ref().is_none_or(|stored| stored.definition != self.definition) {
             check_pipeline(&self.definition, &context.registry)?;
         }

@@ -26,6 +26,8 @@ struct Field {
 pub(super) struct Forms {
     pub(super) list: Vec<Form>,
     pub(super) base: Option<String>,
+    /// Whether anything on the page wants a password, in a form or beside one.
+    pub(super) wants_password: bool,
 }
 
 /// Elements whose content is no markup.
@@ -76,6 +78,8 @@ impl Forms {
     }
 
     fn take(&mut self, name: &str, tag: &str, is_open: &mut bool) {
+        let is_of = |kind: &str| attribute(tag, "type").is_some_and(|its| its.eq_ignore_ascii_case(kind));
+        self.wants_password |= name == "input" && is_of("password");
         match name {
             "base" => self.base = self.base.take().or_else(|| attribute(tag, "href")),
             "form" if self.list.len() < WEB_FORMS_MAX => {
@@ -91,8 +95,7 @@ impl Forms {
                     return;
                 };
                 let Some(field) = attribute(tag, "name").filter(|field| !field.is_empty()) else { return };
-                let is_hidden = name == "input"
-                    && attribute(tag, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("hidden"));
+                let is_hidden = name == "input" && is_of("hidden");
                 let value = attribute(tag, "value").unwrap_or_default();
                 form.fields.push(Field { name: field, value, is_hidden });
             }
@@ -169,6 +172,7 @@ mod tests {
         let forms = Forms::of(PAGE);
         assert_eq!(forms.base.as_deref(), Some("/app/"));
         assert_eq!(forms.list.len(), 2);
+        assert!(forms.wants_password && !Forms::of("<input type=text name=password>").wants_password);
         let found = forms.list.iter().find(|form| form.has(["user", "pass"])).unwrap();
         assert_eq!((found.action.as_deref(), found.is_posted), (Some("login?a=1&b=2>"), true));
         assert_eq!(

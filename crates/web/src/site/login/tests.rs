@@ -231,27 +231,49 @@ fn a_session_that_ends_in_the_middle_is_begun_again_and_no_page_is_lost_or_mista
     }
 }
 
+/// What a page is when nobody can log in: until when it is left alone.
+fn waits(gate: &Gate, site: &dyn Repository, path: &str) -> Option<i64> {
+    let (answer, _) = gate.visit(site, path);
+    let Err(Fault::Passing { reason, retry_in_ms, .. }) = answer else { panic!("{answer:?}") };
+    assert_eq!(reason.code, "login");
+    assert!(!reason.message.contains("wrong\""), "{}", reason.message);
+    retry_in_ms
+}
+
 #[test]
-fn a_login_that_does_not_work_is_tried_a_few_times_and_then_not_for_a_while() {
-    let most = limits::WEB_LOGIN_ATTEMPTS_MAX as usize;
+fn a_password_that_is_refused_is_sent_once_and_then_more_and_more_seldom() {
     let gate = Gate::new(Shows::Redirect);
     let wrong = gate.site(json!({"secret_fields": {"pass": "wrong"}}));
-    for number in 0..20 {
-        let (answer, _) = gate.visit(wrong.as_ref(), &format!("/docs/{number}"));
-        let Err(Fault::Passing { reason, retry_in_ms, .. }) = answer else { panic!("{answer:?}") };
-        assert_eq!(reason.code, "login");
-        assert!(!reason.message.contains("wrong\""), "{}", reason.message);
-        assert_eq!(retry_in_ms.is_some(), number + 1 >= most, "{number}");
+    let mut wait_ms = limits::WEB_LOGIN_WAIT_MS;
+    for round in 1..=10 {
+        for number in 0..5 {
+            assert_eq!(waits(&gate, wrong.as_ref(), &format!("/docs/{number}")), Some(wait_ms));
+        }
+        assert_eq!(gate.sent(), round);
+        gate.clock.0.fetch_add(wait_ms, Ordering::SeqCst);
+        wait_ms = (wait_ms * 2).min(limits::WEB_LOGIN_WAIT_MS << limits::WEB_LOGIN_WAIT_DOUBLED_MAX);
     }
-    assert_eq!(gate.sent(), most);
     assert_eq!(wrong.notes().len(), 1, "{:?}", wrong.notes());
     assert_eq!(wrong.pace(&wrong.bins(&gate.root)[0]).unwrap().every_ms, 0, "its host is not slow");
-    gate.clock.0.fetch_add(limits::WEB_LOGIN_WAIT_MS, Ordering::SeqCst);
-    assert_eq!(gate.read(wrong.as_ref(), "/docs/0"), Err("login".to_owned()));
-    assert_eq!(gate.sent(), most + 1);
     // What needs no login is read all the same.
     gate.inner.open.lock().unwrap().insert("/docs/1".to_owned());
     assert!(gate.read(wrong.as_ref(), "/docs/1").is_ok());
+}
+
+#[test]
+fn a_login_that_fails_for_another_reason_is_tried_a_few_times_and_then_not_for_a_while() {
+    let most = limits::WEB_LOGIN_ATTEMPTS_MAX as usize;
+    let gate = Gate::new(Shows::Redirect);
+    let site = gate.site(json!({"logged_in_text": "what it never says"}));
+    for number in 0..20 {
+        let wait_ms = waits(&gate, site.as_ref(), &format!("/docs/{number}"));
+        assert_eq!(wait_ms, (number + 1 >= most).then_some(limits::WEB_LOGIN_WAIT_MS), "{number}");
+        gate.expire();
+    }
+    assert_eq!(gate.sent(), most);
+    gate.clock.0.fetch_add(limits::WEB_LOGIN_WAIT_MS, Ordering::SeqCst);
+    assert_eq!(gate.read(site.as_ref(), "/docs/0"), Err("login".to_owned()));
+    assert_eq!(gate.sent(), most + 1);
 }
 
 #[test]

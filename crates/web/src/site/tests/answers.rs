@@ -76,6 +76,35 @@ fn a_redirect_for_a_while_is_one_for_now() {
 }
 
 #[test]
+fn a_page_that_wants_a_password_in_place_of_others_is_told() {
+    let server = SiteServer::start();
+    let form = format!("<p>Welcome{}</p><form><input type='Password'></form>", " ".repeat(100_000));
+    server.put("/docs/login", Answer::page(&form));
+    for status in [301, 302, 303, 307, 308] {
+        let site = site(&server, json!({}));
+        for path in ["/docs/", "/docs/other"] {
+            let to = format!("/docs/login?next={path}");
+            server.put(&to, Answer::page(&form));
+            server.put(path, Answer::status(status).with("Location", &to));
+            assert_eq!(why(&visit(site.as_ref(), &server.url(path))), "redirect");
+            assert_eq!(why(&visit(site.as_ref(), &server.url(&to))), "read");
+        }
+        let notes = site.notes();
+        assert!(matches!(&notes[..], [note] if note.contains("wants a password")), "{status}: {notes:?}");
+        let checked = site.check(&call()).unwrap();
+        assert!(checked.contains("wants a password") && checked.contains("`login`"), "{checked}");
+    }
+    // One that stands there for itself, and one that wants nothing.
+    let alone = site(&server, json!({}));
+    server.put("/docs/", Answer::status(302).with("Location", "/docs/home"));
+    server.put("/docs/home", Answer::page("home"));
+    for path in ["/docs/login", "/docs/", "/docs/home"] {
+        visit(alone.as_ref(), &server.url(path)).unwrap();
+    }
+    assert_eq!(alone.notes(), Vec::<String>::new());
+}
+
+#[test]
 fn a_page_is_found_until_the_time_that_it_names() {
     let server = SiteServer::start();
     let site = site(&server, json!({}));
