@@ -1,7 +1,7 @@
 //! A directory of OpenLDAP on loopback, filled from LDIF, with TLS by a root of its own; it goes away with its value.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -119,6 +119,14 @@ impl Slapd {
                 Err(_) => panic!("slapd does not start: {}", lines.join("\n")),
             }
         }
+        // It says so shortly before it listens.
+        for _ in 0..1_000 {
+            if self.ports.iter().all(|port| TcpStream::connect(("127.0.0.1", *port)).is_ok()) {
+                return;
+            }
+            lines.extend(start.recv_timeout(Duration::from_millis(10)));
+        }
+        panic!("slapd does not listen: {}", lines.join("\n"));
     }
 
     /// Ends it, as a crash would.

@@ -166,7 +166,9 @@ fn comparison(item: &str) -> Result<Node, &'static str> {
                 _ => PARTS[1],
             };
             let known = all.iter().enumerate().filter(|(_, part)| !part.is_empty());
-            let parts = known.map(|(at, part)| Ok((kind(at), value(part)?))).collect::<Result<_, _>>()?;
+            let parts = known
+                .map(|(at, part)| Ok::<_, &'static str>((kind(at), value(part)?)))
+                .collect::<Result<_, &'static str>>()?;
             Ok(Node::Parts { attribute, parts })
         }
         text if text.contains('*') => Err("has a `*` where none can be"),
