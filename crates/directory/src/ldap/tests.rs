@@ -103,6 +103,7 @@ objectClass: inetOrgPerson
 cn: Ann
 sn: A
 uid: ann
+memberOf: cn=staff,ou=groups,dc=example,dc=org
 
 dn: cn=Bob,ou=people,dc=example,dc=org
 objectClass: inetOrgPerson
@@ -114,6 +115,7 @@ employeeType: left
 dn: cn=staff,ou=groups,dc=example,dc=org
 objectClass: groupOfNames
 cn: staff
+memberOf: cn=all,ou=groups,dc=example,dc=org
 member: cn=Ann,ou=people,dc=example,dc=org
 
 dn: cn=all,ou=groups,dc=example,dc=org
