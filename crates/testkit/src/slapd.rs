@@ -54,7 +54,7 @@ fn configuration(folder: &Path, more: &str) -> String {
          pidfile {place}/pid\nTLSCACertificateFile {place}/root.pem\nTLSCertificateFile {place}/server.pem\n\
          TLSCertificateKeyFile {place}/server.key\n{more}\n\
          database mdb\nsuffix \"{SUFFIX}\"\nrootdn \"{ADMIN}\"\nrootpw {PASSWORD}\ndirectory {place}/data\n\
-         maxsize 104857600\ndbnosync\nindex objectClass,uid,cn,member,memberUid eq\n\
+         maxsize 104857600\ndbnosync\nindex objectClass,uid,cn,member,uniqueMember,memberUid eq\n\
          overlay memberof\nmemberof-group-oc groupOfNames\nmemberof-refint TRUE\n"
     )
 }

@@ -33,8 +33,15 @@ impl Pool {
                     self.put(connection);
                     return Ok(answer);
                 }
-                Err(failure) if failure.is_broken() => self.lock().clear(),
-                Err(failure) => return Err(failure),
+                Err(failure) => {
+                    if failure.is_of_one_server() {
+                        // What waited beside it is no better.
+                        self.lock().clear();
+                    }
+                    if !failure.is_broken() {
+                        return Err(failure);
+                    }
+                }
             }
         }
         let mut connection = self.servers.connect(until)?;

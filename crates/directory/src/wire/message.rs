@@ -200,3 +200,40 @@ impl Entry {
         (texts, all)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_are_no_texts_or_come_by_ranges_are_not_all() {
+        let entry = |attributes: &[(&str, &[&[u8]])]| {
+            let owned = |(name, values): &(&str, &[&[u8]])| {
+                ((*name).to_owned(), values.iter().map(|value| value.to_vec()).collect())
+            };
+            Entry { dn: "cn=a".to_owned(), attributes: attributes.iter().map(owned).collect() }
+        };
+        let person = entry(&[("CN", &[b"a"]), ("cn;lang-de", &[b"b"]), ("uid", &[b"x", b"\xff"])]);
+        assert_eq!(person.texts("cn"), (vec!["a", "b"], true));
+        assert_eq!(person.texts("uid"), (vec!["x"], false));
+        assert_eq!(person.texts("sn"), (vec![], true));
+        assert_eq!(person.texts("DN"), (vec!["cn=a"], true));
+        let many = entry(&[("memberOf;Range=0-1", &[b"a", b"b"]), ("memberOf", &[])]);
+        assert_eq!(many.texts("memberOf"), (vec!["a", "b"], false));
+    }
+
+    #[test]
+    fn a_result_that_names_further_servers_refers() {
+        let message = |code: u32, more: &[Vec<u8>]| {
+            let mut parts = vec![ber::number(ber::ENUMERATED, code)];
+            parts.extend([ber::element(ber::OCTETS, b""), ber::element(ber::OCTETS, b"why\n")]);
+            parts.extend_from_slice(more);
+            super::message(1, &[ber::of(DONE, &parts)])
+        };
+        let result = |bytes: &[u8]| received(bytes).unwrap().result("a search");
+        assert_eq!(result(&message(0, &[])), Ok(()));
+        assert_eq!(result(&message(10, &[])), Err(Failure::Refers));
+        assert_eq!(result(&message(0, &[ber::element(FURTHER, b"")])), Err(Failure::Refers));
+        assert_eq!(result(&message(53, &[])), Err(Failure::said(53, "why", "a search")));
+    }
+}

@@ -118,6 +118,24 @@ fn a_person_holds_what_ldapsearch_finds() {
     }
 }
 
+/// Answers that come in several pages, and a server whose limit is the default: 500 entries for whoever is not its administrator.
+#[test]
+fn groups_of_somebody_who_is_in_many_are_all_there_or_it_is_a_fault() {
+    let crowd: String = (0..1_200)
+        .map(|at| {
+            format!(
+                "dn: cn=g{at},ou=groups,{SUFFIX}\nobjectClass: groupOfNames\ncn: g{at}\nmember: cn=Bob,ou=people,{SUFFIX}\n\n"
+            )
+        })
+        .collect();
+    let server = Slapd::start(&format!("{FEW}{crowd}"), "");
+    assert_eq!(whole(ask(opened(&settings(&server.url())).as_ref(), "bob")).len(), 1_201);
+    let nobody = changed(settings(&server.url()), &json!({"bind_dn": null, "bind_password": null}));
+    let told = fault(ask(opened(&nobody).as_ref(), "bob"));
+    assert!(told.contains("size limit"), "{told}");
+    assert_eq!(whole(ask(opened(&nobody).as_ref(), "ann")), ANN);
+}
+
 #[test]
 fn settings_say_what_becomes_a_token_and_who_may_enter() {
     let server = few();
