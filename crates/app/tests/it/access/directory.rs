@@ -61,6 +61,8 @@ fn declaration(sandbox: &Sandbox, server: &Slapd) -> Value {
             },
             "group": "company",
             "domain": "acme",
+        }, "machine": {
+            "kind": "listed", "settings": {"file": sandbox.path().join("people.json")}, "group": "company", "domain": "acme",
         }},
         "jobs": [{
             "name": "docs", "source": {"root": sandbox.root()},
@@ -77,6 +79,9 @@ fn search(sandbox: &Sandbox, name: &str) -> Answer {
 fn whoever_a_directory_knows_finds_what_its_groups_open_and_nothing_while_it_is_away() {
     let mut server = Slapd::start(PEOPLE, "");
     let sandbox = Sandbox::sqlite();
+    // Folders of this machine are open to its users.
+    let people = json!({"users": {"ann": ["unix:everyone"], "bob": ["unix:everyone"]}});
+    std::fs::write(sandbox.path().join("people.json"), people.to_string()).unwrap();
     sandbox.write("plan.txt", "apple");
     crate::files::settle(&sandbox.root());
     std::fs::write(sandbox.path().join("declaration.json"), declaration(&sandbox, &server).to_string())
@@ -88,15 +93,20 @@ fn whoever_a_directory_knows_finds_what_its_groups_open_and_nothing_while_it_is_
     assert_eq!(search(&sandbox, "bob").exits(0).documents(), [""; 0], "a trainee");
     search(&sandbox, "*").refuses(2, &["no authority knows a user `*`"]);
     let tokens = sandbox.run(&["tokens", "ann", "--domain", "acme"]).exits(0).out;
-    assert_eq!(tokens, "company: group:editors\ncompany: group:staff\ncompany: user:ann\n");
+    assert_eq!(
+        tokens,
+        "company: group:editors\ncompany: group:staff\ncompany: unix:everyone\ncompany: user:ann\n"
+    );
     let listed = sandbox.run(&["authority", "list"]).exits(0).out;
     assert!(listed.contains("directory") && listed.contains("it answers cn=admin"), "{listed}");
     let exported = sandbox.run(&["export"]).exits(0).out;
     assert!(exported.contains("bind_password") && !exported.contains(PASSWORD), "{exported}");
 
     server.stop();
-    let refused = search(&sandbox, "ann");
-    refused.refuses(3, &["the directory cannot be reached"]);
+    assert_eq!(search(&sandbox, "ann").exits(0).documents(), [""; 0], "the directory may call her a trainee");
+    let tokens = sandbox.run(&["tokens", "ann", "--domain", "acme"]).exits(0);
+    assert!(tokens.err.contains("the directory cannot be reached"), "{tokens:?}");
+    search(&sandbox, "cid").refuses(3, &["the directory cannot be reached"]);
     server.go_on();
     assert_eq!(search(&sandbox, "ann").exits(0).documents(), ["plan.txt"]);
 }
