@@ -57,8 +57,10 @@ fn people_hold_what_the_company_draws() {
         let who = random.usize(..world.people.len());
         let name = &world.people[who].0;
         odd += usize::from(!name.starts_with('p'));
+        // clock: how long a question takes is shown.
         let began = Instant::now();
         let by_search = whole(ask(searched.as_ref(), name));
+        // clock: and the other way.
         let between = Instant::now();
         let by_list = whole(ask(listed.as_ref(), name));
         times[0] += (between - began).as_secs_f64() * 1_000.0;

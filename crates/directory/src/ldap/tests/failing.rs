@@ -97,6 +97,7 @@ fn a_server_that_is_away_silent_or_no_directory_is_a_fault_in_time() {
         (told(vec![0x30, 0x0c, 2, 1, 9, 0x61, 7, 10, 1, 0, 4, 0, 4, 0]), "no directory, or a broken one"),
     ] {
         let authority = opened(&changed(settings(&url), &json!({"tls": "start"})));
+        // clock: real sockets wait by it.
         let began = Instant::now();
         // Names are looked up by the system, which may take longer.
         let within = if url.contains("invalid") { Duration::from_secs(20) } else { SHORT };

@@ -103,15 +103,15 @@ fn group(at: usize, random: &mut fastrand::Rng) -> Group {
     };
     let people = (0..random.usize(1..30)).map(|_| random.usize(..PEOPLE)).collect();
     let mut groups = BTreeSet::new();
-    if (at + 1) % CHAIN != 0 && at + 1 < GROUPS {
+    if !(at + 1).is_multiple_of(CHAIN) && at + 1 < GROUPS {
         groups.insert(at + 1);
-    } else if at % 3 == 0 {
+    } else if at.is_multiple_of(3) {
         groups.insert(at + 1 - CHAIN.min(at + 1));
     }
-    if at % 17 == 0 {
+    if at.is_multiple_of(17) {
         groups.insert(at);
     }
-    if at % 11 == 0 {
+    if at.is_multiple_of(11) {
         groups.insert(random.usize(..GROUPS));
     }
     if lists == Lists::MemberUid {
