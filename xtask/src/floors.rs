@@ -27,6 +27,7 @@ const INDEX: &str = "ingather-index";
 const STORE: &str = "ingather-store";
 const ENGINE: &str = "ingather-engine";
 const CONNECTORS: &str = "ingather-connectors";
+const DIRECTORY: &str = "ingather-directory";
 const EXTRACT: &str = "ingather-extract";
 const WEB: &str = "ingather-web";
 const NOTIFY: &str = "ingather-notify";
@@ -47,7 +48,13 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: EXTRACT, uses: &[MODEL], tests_use: &[] },
     Floor { package: KIT, uses: &[], tests_use: &[] },
     Floor { package: INDEX, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT] },
-    Floor { package: CONNECTORS, uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX, WEB], tests_use: &[TESTKIT] },
+    Floor {
+        package: CONNECTORS,
+        uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX, WEB, DIRECTORY],
+        tests_use: &[TESTKIT],
+    },
+    // Apart from the other connectors: what speaks to directories knows passwords, and is read by itself.
+    Floor { package: DIRECTORY, uses: &[MODEL, CONTRACT], tests_use: &[TESTKIT] },
     // Apart from the other connectors: its HTTP client is heavy, and nothing of it needs the index.
     Floor { package: WEB, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT, EXTRACT] },
     // Every way of telling people, as connectors are every real system.

@@ -54,7 +54,13 @@ pub const OUTPUTS: &[&OutputKind] = &[
     &null::OUTPUT,
 ];
 /// Authorities, by name.
-pub const AUTHORITIES: &[&AuthorityKind] = &[&listed::AUTHORITY, &null::AUTHORITY, &unix::AUTHORITY];
+pub const AUTHORITIES: &[&AuthorityKind] = &[
+    #[cfg(feature = "ldap")]
+    &ingather_directory::ldap::AUTHORITY,
+    &listed::AUTHORITY,
+    &null::AUTHORITY,
+    &unix::AUTHORITY,
+];
 
 /// All of them.
 pub const ALL: Registry = Registry {

@@ -91,6 +91,14 @@ fn no_connector_tells_what_was_typed_into_a_setting_that_it_refuses() {
         let count = refused(kind.name, &(kind.schema)(), &|value| (kind.open)(value).err());
         assert!(count > 2, "{}", kind.name);
     }
+    for kind in ALL.authorities {
+        let count = refused(kind.name, &(kind.schema)(), &|value| {
+            // As with outputs: a file that can be named so.
+            let is_path = value["file"].as_str().is_some_and(|file| Path::new(file).is_absolute());
+            (kind.open)(value).err().filter(|_| !is_path)
+        });
+        assert!(count > 2, "{}", kind.name);
+    }
     for kind in ALL.outputs {
         let count = refused(kind.name, &(kind.schema)(), &|value| {
             // A file that can be named so is no wrong setting.

@@ -14,6 +14,7 @@ pub mod scenario;
 mod script_listing;
 pub mod script_repository;
 pub mod script_transform;
+pub mod slapd;
 pub mod stores;
 pub mod suites;
 pub mod together;

@@ -1,7 +1,9 @@
 //! table: every bound with its reason. A queue, batch, page, retry, body or wait that is not here does not exist.
 
+mod directory;
 mod web;
 
+pub use directory::*;
 pub use web::*;
 
 /// Items of one listing page; larger folders come in several pages (design store 1.3: 4,096 rows a transaction).

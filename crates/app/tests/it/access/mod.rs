@@ -1,6 +1,7 @@
 //! What a search finds for a user is what the kernel lets that user open, for random trees with modes and access lists.
 
 mod authorities;
+mod directory;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
