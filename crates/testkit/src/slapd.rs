@@ -59,6 +59,20 @@ fn configuration(folder: &Path, more: &str) -> String {
     )
 }
 
+/// Two ports that nobody listens at. Those that the system gives out are refused: while the server is away, any connection of
+/// another test may be given them.
+fn free_ports() -> [u16; 2] {
+    let port = || {
+        (0..1_000)
+            .map(|_| fastrand::u16(20_000..32_000))
+            .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+            .expect("loopback has free ports")
+    };
+    let first = port();
+    let other = std::iter::repeat_with(port).find(|other| *other != first);
+    [first, other.expect("there is always another one")]
+}
+
 impl Slapd {
     /// A directory with what `ldif` holds below [`SUFFIX`], and `more` lines before its database is defined.
     ///
@@ -79,13 +93,7 @@ impl Slapd {
         );
         let ldif = write("content.ldif", &format!("{head}{ldif}"));
         run(Command::new("/usr/sbin/slapadd").arg("-q").arg("-f").arg(file).arg("-l").arg(ldif));
-        let free = || {
-            let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
-            (listener.local_addr().expect("it is bound").port(), listener)
-        };
-        let (one, other) = (free(), free());
-        let mut server = Slapd { folder, ports: [one.0, other.0], child: None };
-        drop((one, other));
+        let mut server = Slapd { folder, ports: free_ports(), child: None };
         server.go_on();
         server
     }
