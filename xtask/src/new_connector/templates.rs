@@ -378,9 +378,10 @@ pub(super) const AUTHORITY: &str = r###"//! The `__name__` authority: groups tha
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use garde::Validate;
-use ingather_contract::authority::{Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
 use ingather_contract::call::CallContext;
 use ingather_model::access::Tokens;
 use ingather_model::fault::Fault;
@@ -393,6 +394,8 @@ pub(crate) const AUTHORITY: AuthorityKind = AuthorityKind {
     name: "__name__",
     about: "Groups that stand in its own settings.",
     schema: settings::schema_of::<Settings>,
+    // An answer of a directory is kept: a minute, say.
+    kept: Duration::ZERO,
     open,
 };
 
@@ -418,8 +421,9 @@ impl Authority for __Type__ {
         Ok("its users stand in its settings".to_owned())
     }
 
-    fn tokens(&self, _call: &CallContext, user: &str) -> Result<Answer, Fault> {
-        let Some(groups) = self.settings.users.get(user) else { return Ok(Answer::Unknown) };
+    // What waits for a directory waits no longer than `account.within`.
+    fn tokens(&self, _call: &CallContext, account: &Account<'_>) -> Result<Answer, Fault> {
+        let Some(groups) = self.settings.users.get(account.name) else { return Ok(Answer::Unknown) };
         // Where a directory does not tell all of them: `Tokens::not_whole`.
         Ok(Answer::Known(groups.iter().map(|group| format!("__name__:g:{group}")).collect::<Tokens>()))
     }
@@ -434,7 +438,7 @@ mod tests {
     #[test]
     fn it_keeps_what_an_authority_promises() {
         let settings = serde_json::json!({"users": {"ann": ["staff"]}});
-        let known = ("ann", ["__name__:g:staff"].as_slice());
+        let known = Some(("ann", ["__name__:g:staff"].as_slice()));
         suites::authority(&AUTHORITY, &AuthoritySample { settings, known, cut: None, obstruct: None });
     }
 

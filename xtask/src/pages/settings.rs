@@ -19,7 +19,7 @@ pub(crate) fn table(schema: &Value) -> String {
     for row in &rows {
         let Described { path, kind, default, limits, about, .. } = row;
         let (limits, about) = (cell(limits), cell(about));
-        let _ = writeln!(page, "| `{path}` | {kind} | {default} | {limits} | {about} |");
+        let _ = writeln!(page, "| `{path}` | {kind} | {} | {limits} | {about} |", cell(default));
     }
     for Described { path, words, .. } in rows.iter().filter(|row| !row.words.is_empty()) {
         let _ = writeln!(page, "\nWords of `{path}`:\n");
