@@ -88,7 +88,7 @@ fn request(program: &Program<'_>, source: &Path, sync: &mut Sync) -> Result<Sync
         advise: !program.global.quiet,
         ..definition(source, &mut sync.job)?
     };
-    Ok(match all::named(program, source, &request.root, sync.dry_run)? {
+    Ok(match all::named(program, source, &request)? {
         Some(job) => SyncSource { root: job.root, name: Some(job.job), ..request },
         None => request,
     })

@@ -54,6 +54,11 @@ impl Identity {
         self.0.values().any(|tokens| tokens.holds(token))
     }
 
+    /// Whether all authorities of all groups said what they hold: else they may be kept from what they would pass.
+    pub fn is_whole(&self) -> bool {
+        self.0.values().all(Tokens::are_whole)
+    }
+
     /// Whether they pass an acl of a connection of this group.
     pub fn passes(&self, group: &Group, acl: &Acl) -> bool {
         match self.tokens(group) {
@@ -96,6 +101,7 @@ mod tests {
         }
         assert!(unnamed.is_default() && unnamed == Group::default() && !files.is_default());
         assert_eq!((ann.tokens(&mails), ann.tokens(&files)), (None, Some(&tokens("7 staff"))));
+        assert!(ann.is_whole() && !ann.with(mails, tokens("staff").not_whole()).is_whole());
         assert!(Identity::anonymous().passes(&unnamed, &Acl::open()));
         assert!(!Identity::anonymous().passes(&unnamed, &acl("staff", "")));
     }

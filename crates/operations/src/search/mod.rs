@@ -66,6 +66,9 @@ pub static SEARCH: Answering<Search, Found> = Answering {
 const SOMETHING_UNFINISHED: &str =
     "not everything has been read to its end yet: what cannot be found now may be found later";
 
+/// What is said where an authority was missing: whoever only searches is told of no authority, but that it may be about them.
+const NOT_WHOLE: &str = "not all that this user holds could be asked for, so that less may be found than they may see; `ingather tokens` says why";
+
 /// Asks what there is.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -139,7 +142,7 @@ pub struct FoundSummary {
     pub hits: usize,
     /// Counts of all that match, when asked for.
     pub facets: Option<Facets>,
-    /// How the query was understood, where that may surprise; a sentence each.
+    /// How the query was understood, where that may surprise, and that an authority was missing; a sentence each.
     pub notes: Vec<String>,
     /// Words that nothing has, and what was searched instead.
     pub corrections: Vec<Correction>,
@@ -259,8 +262,8 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
     }
     let reader = context.existing()?;
     let sort = request.sort.as_deref().map(Sort::read).transpose()?;
-    let (index, access_filter) =
-        opened::open(context, &reader, identity(context, caller, &request)?.as_ref())?;
+    let identity = identity(context, caller, &request)?;
+    let (index, access_filter) = opened::open(context, &reader, identity.as_ref())?;
     let names = reader.read(jobs::names)?;
     let names: Vec<(i64, String)> = names.into_iter().map(|(job, name)| (job.0, name)).collect();
     let moved = moved(context, &reader, &request.query)?;
@@ -279,6 +282,9 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
     })?;
     let found = leading(context, &reader, found)?;
     let mut answer = answer(&request, &names, found);
+    if identity.is_some_and(|identity| !identity.is_whole()) {
+        answer.summary.notes.push(NOT_WHOLE.to_owned());
+    }
     if request.advise {
         answer.unfinished = unfinished(context, &reader)?;
         // Whoever only searches is told of no job that they may not see.

@@ -32,20 +32,21 @@ fn jobs(program: &Program<'_>, dry_run: bool) -> Result<Vec<Job>> {
 }
 
 /// The job that is meant where a name was typed and no file is there. A job for that file, which may be missing just now, comes first.
-pub(super) fn named(program: &Program<'_>, source: &Path, root: &str, dry_run: bool) -> Result<Option<Job>> {
+pub(super) fn named(program: &Program<'_>, source: &Path, request: &SyncSource) -> Result<Option<Job>> {
     let is_name =
         source.components().count() == 1 && source.file_name().is_some_and(|name| name == source.as_os_str());
     if !is_name || std::fs::symlink_metadata(source).is_ok() {
         return Ok(None);
     }
-    let mut jobs = jobs(program, dry_run)?;
-    if jobs.iter().any(|job| job.root == root) {
+    let mut jobs = jobs(program, request.dry_run)?;
+    if jobs.iter().any(|job| job.root == request.root) {
         return Ok(None);
     }
     match jobs.iter().position(|job| source.as_os_str() == job.job.as_str()) {
         Some(at) => Ok(Some(jobs.swap_remove(at))),
-        None if jobs.is_empty() => Ok(None),
-        None => Err(neither(&source.to_string_lossy(), root, &jobs)),
+        // What `--name` names is the job that is meant.
+        None if jobs.is_empty() || request.name.is_some() => Ok(None),
+        None => Err(neither(&source.to_string_lossy(), &request.root, &jobs)),
     }
 }
 

@@ -104,9 +104,13 @@ fn whoever_a_directory_knows_finds_what_its_groups_open_and_nothing_while_it_is_
 
     server.stop();
     assert_eq!(search(&sandbox, "ann").exits(0).documents(), [""; 0], "the directory may call her a trainee");
+    let told = sandbox.run(&["search", "apple", "--as", "ann", "--domain", "acme"]).exits(0).err;
+    assert!(told.contains("less may be found"), "{told}");
     let tokens = sandbox.run(&["tokens", "ann", "--domain", "acme"]).exits(0);
     assert!(tokens.err.contains("the directory cannot be reached"), "{tokens:?}");
     search(&sandbox, "cid").refuses(3, &["the directory cannot be reached"]);
     server.go_on();
     assert_eq!(search(&sandbox, "ann").exits(0).documents(), ["plan.txt"]);
+    let told = sandbox.run(&["search", "apple", "--as", "ann", "--domain", "acme"]).exits(0).err;
+    assert!(!told.contains("less may be found"), "{told}");
 }
