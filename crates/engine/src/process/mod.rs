@@ -72,6 +72,9 @@ pub struct Process {
     /// Who says which access tokens somebody holds.
     pub authorities: Authorities,
     lease: LeaseKeeper,
+    /// Held from the write of a pause, or of its end, until the run has heard it: of two people at once, the one whom the store has heard last
+    /// is the one whom the run has heard last. Else a run could rest for ever whose job is not paused.
+    pub(crate) pausing: Mutex<()>,
     /// Continuous jobs that are not watched, and why.
     unwatched: Mutex<BTreeMap<JobId, String>>,
     /// Jobs whose last run could not begin, and why.
@@ -104,6 +107,7 @@ impl Process {
             throttles: Arc::default(),
             authorities: Authorities::default(),
             lease: LeaseKeeper::default(),
+            pausing: Mutex::default(),
             unwatched: Mutex::default(),
             refused: Mutex::default(),
             history_days: AtomicU32::new(limits::HISTORY_DAYS),

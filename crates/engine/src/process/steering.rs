@@ -7,6 +7,7 @@ use ingather_model::job::schedule::Schedule;
 use ingather_model::limits;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
+use ingather_store::turns::lock;
 use ingather_store::{Durability, Sql, StoreError, jobs, runs};
 
 use super::KeptLease;
@@ -174,6 +175,7 @@ impl Engine {
     pub fn pause(&self, job: JobId, paused: bool) -> Result<bool> {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
+        let _in_turn = lock(&self.process.pausing);
         let unsaid = if paused { Failpoint::PauseOnlyHeard } else { Failpoint::PauseNeverEnds };
         if !failpoint(unsaid) {
             self.write_fact(&writer, |sql| jobs::pause(sql, job, paused))?;
