@@ -87,6 +87,8 @@ pub(super) struct Reached {
     believed: Names,
     /// Those that must be.
     surely_gone: Names,
+    /// Pages that they cannot have reached, and that may have expired by what an earlier visit of them told.
+    expiring: Names,
     /// What pages are handed: for sure, and perhaps.
     pub(super) handed: Both<BTreeMap<String, Names>>,
     /// The last run came to its end.
@@ -238,7 +240,9 @@ impl Reader {
             }
         }
         let hindered = self.hindered;
-        Reached { sights, possible, certain, believed, surely_gone, handed, is_done, hindered }
+        let expires = |(name, led): &(&String, &Led)| led.may_expire && !possible.contains(*name);
+        let expiring = self.pages.iter().filter(expires).map(|(name, _)| name.clone()).collect();
+        Reached { sights, possible, certain, believed, surely_gone, expiring, handed, is_done, hindered }
     }
 
     /// What is known from here on.
@@ -335,7 +339,7 @@ impl Reached {
     /// Whether the guard counts a page that outputs have lost.
     pub(super) fn is_lost(&self, name: &str) -> bool {
         // What expires goes because its job says so, and is not counted.
-        if self.sights.iter().any(|sight| sight.may_have_expired(name)) {
+        if self.expiring.contains(name) || self.sights.iter().any(|sight| sight.may_have_expired(name)) {
             return false;
         }
         let is_gone = |sight: &Sight| sight.may_let_go(name) && !sight.erased.contains(name);
