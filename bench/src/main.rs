@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         ["floor", floor @ ..] => floors::run(floor),
         ["reading", way @ ..] => reading::run(way),
         ["synthetic", step @ ..] => synthetic::run(step),
-        ["queries", data] => rows::queries::run(data.as_ref()),
+        ["queries", data, tokens] => rows::search::queries::run(data.as_ref(), tokens),
         ["search-quality", rest @ ..] => relevance::run(".".as_ref(), rest),
         _ => bench(&words),
     };

@@ -1,6 +1,7 @@
 //! table: the rows of the bench, in the order of the page.
 
 mod at_once;
+mod authorities;
 mod counts;
 mod crawl;
 mod files;
@@ -10,12 +11,10 @@ mod inventory;
 mod many_jobs;
 mod moves;
 mod postgres;
-pub(crate) mod queries;
 mod reading;
 mod real_tree;
+pub(crate) mod search;
 mod served;
-mod snippets;
-mod spelling;
 mod store;
 mod watched;
 mod whole;
@@ -48,9 +47,9 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "delete", measure: inventory::delete },
     Row { name: "one-document", measure: whole::one_document },
     Row { name: "program", measure: whole::program },
-    Row { name: "queries", measure: queries::measure },
-    Row { name: "spelling", measure: spelling::measure },
-    Row { name: "snippets", measure: snippets::measure },
+    Row { name: "queries", measure: search::queries::measure },
+    Row { name: "spelling", measure: search::spelling::measure },
+    Row { name: "snippets", measure: search::snippets::measure },
     Row { name: "extract", measure: reading::extract },
     Row { name: "html", measure: reading::html },
     Row { name: "html-apart", measure: reading::apart },
@@ -63,6 +62,7 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "busy", measure: many_jobs::busy },
     Row { name: "moves", measure: moves::measure },
     Row { name: "at-once", measure: at_once::measure },
+    Row { name: "authorities", measure: authorities::measure },
     Row { name: "served", measure: served::measure },
     Row { name: "fairness", measure: inventory::fairness },
     Row { name: "crawl", measure: crawl::first },

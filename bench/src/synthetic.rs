@@ -30,7 +30,8 @@ static REPOSITORIES: &[&RepositoryKind] =
 /// Threads of a job whose fetches take their time: none of its bins waits for one.
 const SLOW_THREADS: usize = 16;
 
-struct SystemClock;
+/// The time of this machine.
+pub(crate) struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> i64 {

@@ -9,7 +9,7 @@ use ingather_store::deliveries::{self, Answered, Confirmed, Intent};
 use ingather_store::documents::{self, DocumentUpdate, NewDocument};
 use ingather_store::{Durability, Store, Target, explain};
 
-use super::queries::milliseconds;
+use super::search::queries::milliseconds;
 use super::thousands;
 use crate::measure::median;
 use crate::page::{Goal, Line};

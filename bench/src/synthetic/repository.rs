@@ -19,7 +19,7 @@ use ingather_model::scope::Scope;
 use crate::{measure, trees};
 
 /// Groups that acls name; a user of the query bench is in half of them.
-pub(crate) const GROUPS: u32 = 2_000;
+const GROUPS: u32 = 2_000;
 
 /// What is in it.
 #[derive(Clone, Copy, Debug)]

@@ -85,7 +85,7 @@ impl Running {
         let tell = |notifier: Arc<dyn Notifier>, notice: Notice| {
             tell_within(whole, &self.left, &call, notifier, notice)
         };
-        let sent = notices::send_due(&self.context(), &self.notifiers.by_name, &tell);
+        let sent = notices::send_due(&self.context(), &self.given.notifiers.by_name, &tell);
         sent.unwrap_or_else(|problem| {
             self.log(&format!("notices cannot be sent: {problem}"));
             Some(wiring::now() + limits::NOTICE_WAIT_MS_MIN)

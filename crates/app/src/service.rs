@@ -17,6 +17,7 @@ use ingather_engine::progress::Progress;
 use ingather_engine::{KeptLease, Process};
 use ingather_model::limits;
 use ingather_notify::Notifiers;
+use ingather_operations::answers_log::AnswersLog;
 use ingather_operations::jobs::BySchedule;
 use ingather_operations::jobs::events::{Listener, RunEvent};
 use ingather_operations::links::Links;
@@ -57,13 +58,20 @@ pub(crate) struct Running {
     links: Links,
     /// Which lock it holds.
     lock: Option<(u64, u64)>,
-    /// Folders below which callers from elsewhere may name sources.
-    roots: Vec<PathBuf>,
-    /// Who can be told of ends of runs.
-    pub(crate) notifiers: Notifiers,
+    pub(crate) given: Given,
     /// Threads that still wait for somebody who was to be told.
     pub(crate) left: Arc<AtomicUsize>,
     itself: Weak<Running>,
+}
+
+/// What somebody gave a service with its command.
+pub(crate) struct Given {
+    /// Folders below which callers from elsewhere may name sources.
+    pub(crate) roots: Vec<PathBuf>,
+    /// Who can be told of ends of runs.
+    pub(crate) notifiers: Notifiers,
+    /// Where answers about access are put on record.
+    pub(crate) answers_log: Option<AnswersLog>,
 }
 
 /// Who writes just now.
@@ -149,12 +157,7 @@ pub(crate) fn refuse_stopped() -> Result<()> {
 
 impl Running {
     /// Takes the right to write, and keeps it until [`Running::finish`]; when it is lost, `stop` ends what serves.
-    pub(crate) fn begin(
-        global: &Global,
-        stop: Stop,
-        roots: Vec<PathBuf>,
-        notifiers: Notifiers,
-    ) -> Result<Arc<Running>> {
+    pub(crate) fn begin(global: &Global, stop: Stop, given: Given) -> Result<Arc<Running>> {
         let data = DataDirectory::of(global)?;
         let writing = data.write(DOING, wiring::now())?;
         let lock = data.lock_identity();
@@ -175,8 +178,7 @@ impl Running {
             listeners: Mutex::default(),
             links: Links::default(),
             lock,
-            roots: roots.clone(),
-            notifiers: notifiers.clone(),
+            given,
             left: Arc::default(),
             itself: itself.clone(),
         });
@@ -187,7 +189,7 @@ impl Running {
                 show::stderr(sentence);
             }
         });
-        running.process.notify_of_all(notifiers.of_all.clone());
+        running.process.notify_of_all(running.given.notifiers.of_all.clone());
         let reader = running.writing.store.reader().clone();
         let engine = running.context().engine(reader, Some(&running.writing), &[]);
         let (lost, cancel) = (running.lost.clone(), interrupt::cancel());
@@ -259,6 +261,7 @@ impl Running {
                     running.log(&format!("schedules cannot be looked at: {problem}"));
                     None
                 });
+                running.process.searches.let_go_of_old();
                 // It may have noted that a job rests.
                 running.chores.tell();
                 let wait = again.map_or(limits::SCHEDULE_LOOK_MS_MAX, |again| again - wiring::now());
@@ -339,6 +342,8 @@ impl Background for Running {
         let run = Run(self.runs.clone(), self.changes.clone());
         let Doing { words, tells_end } = doing;
         let begun = std::thread::Builder::new().name("run".to_owned()).spawn(move || {
+            // Also of the threads and readers that it begins. Where the kernel refuses it, work is as urgent as answers are.
+            let _ = rustix::process::nice(limits::WORK_NICENESS);
             // A panic is told by its hook, and is nobody else's end.
             let ended = catch_unwind(AssertUnwindSafe(|| work(&itself.context())));
             match ended {
@@ -409,7 +414,7 @@ impl Host for Running {
     }
 
     fn roots(&self) -> &[PathBuf] {
-        &self.roots
+        &self.given.roots
     }
 
     fn background(&self) -> Option<&dyn Background> {
@@ -417,7 +422,11 @@ impl Host for Running {
     }
 
     fn notifiers(&self) -> Option<Vec<String>> {
-        Some(self.notifiers.by_name.keys().cloned().collect())
+        Some(self.given.notifiers.by_name.keys().cloned().collect())
+    }
+
+    fn answers_log(&self) -> Option<&AnswersLog> {
+        self.given.answers_log.as_ref()
     }
 
     fn links(&self) -> Option<&Links> {

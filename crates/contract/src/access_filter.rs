@@ -1,6 +1,7 @@
 //! What one user may see, as data that an output filters by inside its query (design 4.20).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ingather_model::ids::{AclId, ContainerId, JobId};
 
@@ -68,37 +69,56 @@ pub struct Reference {
     pub container: Option<ContainerId>,
 }
 
-/// What a search may return to one user. It is made anew for each search, so that a change of access counts at once.
+/// What admits one user.
+#[derive(Clone, Debug, Default)]
+pub struct Admitting {
+    /// Acls that admit the user.
+    pub acl_ids: IdSet,
+    /// Containers that admit the user, together with every container above them.
+    pub containers: IdSet,
+    /// What is not open yet for some jobs.
+    pub pending_containers: PendingContainers,
+}
+
+impl Admitting {
+    fn admits(&self, of: &Reference) -> bool {
+        of.acl_id.is_some_and(|acl_id| self.acl_ids.contains(acl_id.0))
+            && of.container.is_some_and(|container| {
+                self.containers.contains(container.0) && !self.pending_containers.closes(of.job, container)
+            })
+    }
+}
+
+/// What a search may return to one user. One that is the same as before may be the same in memory: what was found by it may be kept with it.
 #[derive(Clone, Debug)]
 pub enum AccessFilter {
     /// Everything: for the owner of the data directory only.
     All,
-    /// Entries whose acl and container are both in these sets.
+    /// Entries whose acl and container both admit.
     Only {
-        /// Acls that admit the user.
-        acl_ids: IdSet,
-        /// Containers that admit the user, together with every container above them.
-        containers: IdSet,
-        /// What is not open yet for some jobs.
-        pending_containers: PendingContainers,
+        /// What admits.
+        admitting: Arc<Admitting>,
         /// Addresses whose new access is not confirmed yet: it must admit as well.
         pending: HashMap<i64, Vec<Reference>>,
     },
 }
 
 impl AccessFilter {
+    /// What is on its way; none where everything may be seen.
+    pub fn pending(&self) -> Option<&HashMap<i64, Vec<Reference>>> {
+        match self {
+            AccessFilter::All => None,
+            AccessFilter::Only { pending, .. } => Some(pending),
+        }
+    }
+
     /// Whether an entry at `address` that refers to an acl and a container may be returned; unknown ones never.
     pub fn permits(&self, address: i64, entry: Reference) -> bool {
         match self {
             AccessFilter::All => true,
-            AccessFilter::Only { acl_ids, containers, pending_containers, pending } => {
-                let admits = |of: &Reference| {
-                    of.acl_id.is_some_and(|acl_id| acl_ids.contains(acl_id.0))
-                        && of.container.is_some_and(|container| {
-                            containers.contains(container.0) && !pending_containers.closes(of.job, container)
-                        })
-                };
-                admits(&entry) && pending.get(&address).is_none_or(|new| new.iter().all(admits))
+            AccessFilter::Only { admitting, pending } => {
+                let new = pending.get(&address);
+                admitting.admits(&entry) && new.is_none_or(|new| new.iter().all(|new| admitting.admits(new)))
             }
         }
     }
@@ -116,9 +136,11 @@ mod tests {
             container: container.map(ContainerId),
         };
         let access_filter = AccessFilter::Only {
-            acl_ids: [1].into_iter().collect(),
-            containers: [1, 200].into_iter().collect(),
-            pending_containers: PendingContainers::default(),
+            admitting: Arc::new(Admitting {
+                acl_ids: [1].into_iter().collect(),
+                containers: [1, 200].into_iter().collect(),
+                pending_containers: PendingContainers::default(),
+            }),
             pending: HashMap::from([(7, vec![of(Some(2), Some(1))])]),
         };
         assert!(access_filter.permits(5, of(Some(1), Some(200))));
@@ -132,12 +154,14 @@ mod tests {
     #[test]
     fn a_container_that_opened_stays_closed_for_what_a_job_has_not_looked_at() {
         let access_filter = AccessFilter::Only {
-            acl_ids: [1].into_iter().collect(),
-            containers: [1, 2].into_iter().collect(),
-            pending_containers: PendingContainers {
-                jobs: [4, 5].into_iter().collect(),
-                closed: HashMap::from([(4, [1].into_iter().collect()), (0, [2].into_iter().collect())]),
-            },
+            admitting: Arc::new(Admitting {
+                acl_ids: [1].into_iter().collect(),
+                containers: [1, 2].into_iter().collect(),
+                pending_containers: PendingContainers {
+                    jobs: [4, 5].into_iter().collect(),
+                    closed: HashMap::from([(4, [1].into_iter().collect()), (0, [2].into_iter().collect())]),
+                },
+            }),
             pending: HashMap::new(),
         };
         let permits = |job: Option<i64>, container| {

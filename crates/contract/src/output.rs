@@ -359,6 +359,9 @@ pub trait Search: Send + Sync {
     /// Which output this is, and which commit is seen; what is seen may already be a little newer.
     fn generation(&self) -> Generation;
 
+    /// Whether opening the output now would show the same commit. False where nobody can tell.
+    fn is_current(&self) -> bool;
+
     /// Answers a query.
     ///
     /// # Errors

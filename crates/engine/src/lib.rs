@@ -27,6 +27,7 @@ pub use error::{EngineCode, EngineError, Refusal};
 pub use process::authorities;
 pub use process::erasing::{Erasable, Erasing};
 pub use process::moving::{Likeness, Relocation};
+pub use process::searches::Searches;
 pub use process::throttles::{Rules, THROTTLE};
 pub use process::watches::{Due, Watches};
 pub use process::{Aborted, Announced, Glance, KeptLease, Met, Process};

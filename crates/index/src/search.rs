@@ -121,39 +121,15 @@ impl Searcher {
         &self.fields
     }
 
-    /// Sees what was committed meanwhile.
-    ///
-    /// # Errors
-    /// Those of [`Searcher::open`]; also when the index was deleted.
-    pub fn reload(&mut self) -> Result<(), Fault> {
-        let path = self.directory.path.clone();
-        damage::guarded(&path, || self.see_again())
-    }
-
-    fn see_again(&mut self) -> Result<(), Fault> {
-        let commit_metadata = directory::commit_metadata(&self.index, &self.directory.path)?;
-        if commit_metadata.identity != self.commit_metadata.identity
-            || commit_metadata.format != self.commit_metadata.format
-        {
-            let data = self.directory.path.parent().unwrap_or(&self.directory.path).to_owned();
-            let gone = || {
-                Fault::refused("index_gone", "the search index was deleted; the next sync makes a new one")
-            };
-            *self = Searcher::open(&data, &self.commit_metadata.store)?.ok_or_else(gone)?;
-            return Ok(());
-        }
-        if commit_metadata == self.commit_metadata {
-            return Ok(());
-        }
-        self.reader.reload().map_err(|error| self.fault(error))?;
-        self.visible = Mutex::default();
-        self.commit_metadata = commit_metadata;
-        Ok(())
-    }
-
     /// Which index this is, and which commit is seen; what is seen may already be a little newer.
     pub fn identity_and_generation(&self) -> Generation {
         self.commit_metadata.generation()
+    }
+
+    /// Whether opening the index now would show the same commit.
+    pub fn is_current(&self) -> bool {
+        let last = || directory::commit_metadata(&self.index, &self.directory.path);
+        damage::guarded(&self.directory.path, last).is_ok_and(|last| last == self.commit_metadata)
     }
 
     /// Answers a query.
@@ -336,6 +312,10 @@ impl View<'_> {
 impl Search for Searcher {
     fn generation(&self) -> Generation {
         self.identity_and_generation()
+    }
+
+    fn is_current(&self) -> bool {
+        Searcher::is_current(self)
     }
 
     fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResults, Fault> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ingather_contract::access_filter::{AccessFilter, PendingContainers, Reference};
+use ingather_contract::access_filter::{AccessFilter, Admitting, PendingContainers, Reference};
 
 use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::output::{Change, Generation, Op, Output as _, OutputContext, OutputEntry};
@@ -106,14 +106,13 @@ pub(crate) fn names(results: &SearchResults) -> Vec<String> {
     names
 }
 
+fn admitting(admitting: Admitting) -> AccessFilter {
+    AccessFilter::Only { admitting: Arc::new(admitting), pending: HashMap::new() }
+}
+
 pub(crate) fn only(acl_ids: &[i64], containers: &[i64]) -> AccessFilter {
     let (acl_ids, containers) = (acl_ids.iter().copied().collect(), containers.iter().copied().collect());
-    AccessFilter::Only {
-        acl_ids,
-        containers,
-        pending_containers: PendingContainers::default(),
-        pending: HashMap::new(),
-    }
+    admitting(Admitting { acl_ids, containers, pending_containers: PendingContainers::default() })
 }
 
 #[test]
@@ -276,9 +275,11 @@ fn an_access_change_on_its_way_already_counts() {
         let container = Some(ContainerId(1));
         let new = Reference { job: None, acl_id: acl_id.map(AclId), container };
         let access_filter = AccessFilter::Only {
-            acl_ids: [1].into_iter().collect(),
-            containers: [1].into_iter().collect(),
-            pending_containers: PendingContainers::default(),
+            admitting: Arc::new(Admitting {
+                acl_ids: [1].into_iter().collect(),
+                containers: [1].into_iter().collect(),
+                pending_containers: PendingContainers::default(),
+            }),
             pending: HashMap::from([(address, vec![new])]),
         };
         names(&results(data.path(), &request("word", access_filter)))
@@ -298,12 +299,8 @@ fn an_entry_is_open_for_whose_reading_it_is() {
             jobs: [1, 2].into_iter().collect(),
             closed: HashMap::from([(1, [1].into_iter().collect()), (0, [1].into_iter().collect())]),
         };
-        let access_filter = AccessFilter::Only {
-            acl_ids: [1].into_iter().collect(),
-            containers: [1].into_iter().collect(),
-            pending_containers,
-            pending: HashMap::new(),
-        };
+        let (acl_ids, containers) = ([1].into_iter().collect(), [1].into_iter().collect());
+        let access_filter = admitting(Admitting { acl_ids, containers, pending_containers });
         let found = results(data.path(), &request("word", access_filter));
         (names(&found), found.hits.iter().map(|hit| hit.job).collect::<Vec<i64>>())
     };
@@ -367,16 +364,20 @@ fn a_search_sees_commits_while_the_writer_works() {
     let data = TempDir::new().unwrap();
     assert!(Searcher::open(data.path(), "store-1").unwrap().is_none());
     let mut index = open(data.path()).unwrap();
-    let mut searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
+    let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
     apply(
         &mut index,
         &[put("d/a", 1, "The houses were built many years ago by people who lived in the village.")],
     );
     let total = |searcher: &Searcher| searcher.search(&request("house", AccessFilter::All)).unwrap().total;
-    assert_eq!(total(&searcher), 0);
+    assert!(total(&searcher) == 0 && searcher.is_current());
     let generation = index.commit(&call()).unwrap();
-    searcher.reload().unwrap();
+    assert!(total(&searcher) == 0 && !searcher.is_current());
+    let searcher = Searcher::open(data.path(), "store-1").unwrap().unwrap();
     assert_eq!((total(&searcher), searcher.identity_and_generation()), (1, generation));
+    assert!(searcher.is_current());
+    std::fs::remove_dir_all(data.path().join("index")).unwrap();
+    assert!(!searcher.is_current(), "the index is gone");
 }
 
 #[test]

@@ -18,6 +18,7 @@ use ingather_store::leases::Lease;
 use ingather_store::secrets::KEY_FILE;
 use ingather_store::{Durability, Reader, Store};
 
+use crate::callers::answers_log::AnswersLog;
 use crate::callers::links::Links;
 pub use crate::callers::places::Places;
 use crate::jobs::events::{Listener, RunEvent};
@@ -87,6 +88,11 @@ pub trait Host {
 
     /// What goes on with work after its caller was answered; none in a program that ends with its answer.
     fn background(&self) -> Option<&dyn Background> {
+        None
+    }
+
+    /// Where answers about access are put on record; none where they are not.
+    fn answers_log(&self) -> Option<&AnswersLog> {
         None
     }
 

@@ -94,7 +94,8 @@ async fn answer(
         Err(problem) => return problems::response(&problem),
     };
     let caller = format!("{from} for {}", told(&names));
-    let answered = answers.work(move |context| user_acls(context, &names, wanted)).await;
+    let from = from.to_string();
+    let answered = answers.work(move |context| user_acls(context, &from, &names, wanted)).await;
     answers.note(&LogEntry {
         event: "authority.user_acls",
         outcome: answered.as_ref().map_or_else(|problem| problem.code.row().word, |_| "done"),

@@ -201,6 +201,7 @@ const NAMED: &[(Failpoint, Check)] = &[
     ),
     (Failpoint::OldDatesStay, Check::Scenario("dates_of_files")),
     (Failpoint::CutOffForgotten, Check::Scenario("dates_of_attempts")),
+    (Failpoint::FilterOutlivesAccess, Check::Scenario("access_changes")),
     (
         Failpoint::GroupsCross,
         Check::Suite("two authority groups in one output", || {

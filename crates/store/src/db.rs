@@ -344,6 +344,15 @@ pub enum Sql<'c> {
 }
 
 impl Sql<'_> {
+    /// Connections to a server that this program had made when the transaction began; 0 of SQLite. As long as it stays the same, no
+    /// server has come back from a crash without what it had not put on disk: counters in the store have gone forward alone.
+    pub(crate) fn connections_made(&self) -> u64 {
+        match self {
+            Sql::Sqlite(_) => 0,
+            Sql::Postgres(session) => session.made,
+        }
+    }
+
     /// Runs a statement; the number of rows it changed.
     ///
     /// # Errors

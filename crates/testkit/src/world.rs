@@ -10,7 +10,7 @@ use ingather_contract::registry::Registry;
 use ingather_contract::repository::HostContext;
 use ingather_engine::progress::Progress;
 use ingather_engine::remove::Removed;
-use ingather_engine::{Engine, EngineError, Mode, Options, Process, Refusal, Report, access_filter, outputs};
+use ingather_engine::{Engine, EngineError, Mode, Options, Process, Refusal, Report, outputs};
 use ingather_model::access::Tokens;
 use ingather_model::access::identity::{Group, Identity};
 use ingather_model::ids::{ConnectionId, JobId};
@@ -406,8 +406,9 @@ impl World {
             return Vec::new();
         }
         let id = self.outputs.get(output).copied();
-        let access_filter = access_filter::for_identity(&self.engine().reader, id, identity)
-            .expect("few changes are on their way");
+        let Engine { reader, process, .. } = self.engine();
+        let access_filter = reader.read(|sql| process.searches.access_filters.of(sql, id, identity));
+        let access_filter = access_filter.expect("the store answers").expect("few changes are on their way");
         let entries = self.entries(output).into_iter();
         entries
             .filter(|(_, e)| {

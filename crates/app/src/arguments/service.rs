@@ -59,6 +59,10 @@ pub(crate) struct Serve {
     /// Address or network that may ask there; may be given several times [default: this machine]
     #[arg(long = "user-acls-client", value_name = "CIDR", requires = "user_acls")]
     pub(crate) user_acls_clients: Vec<String>,
+    /// A file in which each answer about access is put on record: who asked about whom, when, and a digest of the answer. It is made for its
+    /// owner alone; what cannot be put on record is not answered; see docs/manual/security.md
+    #[arg(long, value_name = "FILE")]
+    pub(crate) answers_log: Option<PathBuf>,
     /// Answer /metrics to everybody on this machine, without a key; a reverse proxy on it must not pass that path on
     #[arg(long)]
     pub(crate) metrics_open: bool,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ingather_model::access::unix_user;
 use ingather_operations::access::{AskTokens, TOKENS};
+use ingather_operations::answers_log::AnswersLog;
 use ingather_operations::api_keys::{self, CreateApiKey, KeyAccount, ListApiKeys};
 use ingather_operations::context::identity;
 use ingather_operations::links::{LOGIN_LINK, MakeLoginLink};
@@ -18,7 +19,7 @@ use ingather_server::{Front, Listening, Proxies, Stop, Tls, UserAcls};
 use super::sync::source;
 use crate::arguments::{Global, Serve};
 use crate::exit::{self, Code, Failure, Result};
-use crate::service::Running;
+use crate::service::{Given, Running};
 use crate::wiring::caller;
 use crate::{interrupt, show, systemd};
 
@@ -43,8 +44,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
     }
     let proxies = proxies(serve)?;
     let stop = Stop::default();
-    let notifiers = crate::chores::notifiers(serve.notifiers.as_deref())?;
-    let running = Running::begin(global, stop.clone(), roots(&serve.roots)?, notifiers)?;
+    let running = Running::begin(global, stop.clone(), given(serve)?)?;
     let network = TcpListener::bind(serve.listen).map_err(|error| {
         Failure::unable(format!(
             "cannot listen on {}: {}; choose another address with --listen",
@@ -97,6 +97,13 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
         Some(lost) => Err(Failure::new(Code::TakenOver, format!("the service ends: {lost}"))),
         None => Ok(exit::DONE),
     }
+}
+
+/// What the command names that is looked at before anything is begun.
+fn given(serve: &Serve) -> Result<Given> {
+    let notifiers = crate::chores::notifiers(serve.notifiers.as_deref())?;
+    let answers_log = serve.answers_log.clone().map(AnswersLog::open).transpose()?;
+    Ok(Given { roots: roots(&serve.roots)?, notifiers, answers_log })
 }
 
 /// Reverse proxies whose word counts, where some are named.

@@ -8,6 +8,7 @@ mod kept_out;
 pub(crate) mod lease_keeper;
 pub(crate) mod moving;
 mod resend;
+pub(crate) mod searches;
 mod steering;
 pub(crate) mod throttles;
 pub(crate) mod under_way;
@@ -25,6 +26,7 @@ use ingather_model::job::notify::Notify;
 use self::authorities::Authorities;
 use self::events::EventWaits;
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
+use self::searches::Searches;
 use self::throttles::{Rules, Throttles};
 pub use self::under_way::{Aborted, Glance, Met};
 use self::under_way::{UnderWay, Work};
@@ -71,6 +73,8 @@ pub struct Process {
     pub(crate) events: Arc<EventWaits>,
     /// Who says which access tokens somebody holds.
     pub authorities: Authorities,
+    /// What searches share.
+    pub searches: Searches,
     lease: LeaseKeeper,
     /// Held from the write of a pause, or of its end, until the run has heard it: of two people at once, the one whom the store has heard last
     /// is the one whom the run has heard last. Else a run could rest for ever whose job is not paused.
@@ -106,6 +110,7 @@ impl Process {
             visitors: Arc::default(),
             throttles: Arc::default(),
             authorities: Authorities::default(),
+            searches: Searches::default(),
             lease: LeaseKeeper::default(),
             pausing: Mutex::default(),
             unwatched: Mutex::default(),

@@ -33,8 +33,8 @@ impl Judge {
         };
         match &**access_filter {
             AccessFilter::All => return Ok(None),
-            AccessFilter::Only { pending, pending_containers, .. } => {
-                if !pending_containers.is_empty() {
+            AccessFilter::Only { pending, admitting } => {
+                if !admitting.pending_containers.is_empty() {
                     judge.job = columns.column_opt("job")?;
                 }
                 judge.acl_id = columns.column_opt("class")?;

@@ -613,6 +613,14 @@ pub const BEGINS_TOLD: usize = 3;
 
 /// Changes that a service was asked for and that are kept on record: months of a busy one, and less than 20 MB.
 pub const AUDIT_KEPT: i64 = 100_000;
+/// How much less urgent the work of a service is than its answers, as `nice` counts: on two busy cores a person is answered first.
+pub const WORK_NICENESS: i32 = 5;
+/// Bytes of a file that answers about access are put on record in, before another one is begun: a month of a question each five seconds.
+pub const ANSWERS_LOG_BYTES_MAX: u64 = 128 << 20;
+/// Such files that are kept beside the one that is written to.
+pub const ANSWERS_LOGS_KEPT: usize = 9;
+/// Characters of a name that are put on record there.
+pub const ANSWERS_LOG_NAME_MAX: usize = 1_000;
 /// API keys of a data directory.
 pub const API_KEYS_MAX: usize = 1_000;
 /// Threads of a process that list and read.

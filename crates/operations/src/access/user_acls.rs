@@ -7,6 +7,7 @@ use ingather_contract::authority::Answer;
 use ingather_engine::authorities::{Said, User, Which};
 
 use super::{sorted, who};
+use crate::callers::answers_log::{self, Answered, AnsweredUser};
 use crate::context::Context;
 use crate::problem::Result;
 
@@ -22,16 +23,29 @@ pub struct Wanted {
     pub ids: bool,
 }
 
-/// The lines about one person, who is asked for by several names: name and domain.
+/// The lines about one person, who is asked for by several names: name and domain. `caller` is who asks, for the record of answers.
 ///
 /// # Errors
-/// What the inventory says. An authority that cannot be asked is a line.
-pub fn user_acls(context: &Context<'_>, names: &[(String, String)], wanted: Wanted) -> Result<String> {
+/// What the inventory says, or what hinders the record. An authority that cannot be asked is a line.
+pub fn user_acls(
+    context: &Context<'_>,
+    caller: &str,
+    names: &[(String, String)],
+    wanted: Wanted,
+) -> Result<String> {
     let user = |(name, domain): &(String, String)| User { name: name.clone(), domain: domain.clone() };
     let users: Vec<User> = names.iter().map(user).collect();
     let said = if wanted.acls { who::asked(context, &users, Which::All)? } else { Vec::new() };
     let ids: &[User] = if wanted.ids { &users } else { &[] };
-    Ok(lines(&said, ids))
+    let lines = lines(&said, ids);
+    if let Some(log) = context.host.answers_log() {
+        let users: Vec<AnsweredUser> =
+            users.iter().map(|user| AnsweredUser::new(&user.name, &user.domain)).collect();
+        let (at, digest) = (context.now(), Some(answers_log::digest(lines.as_bytes())));
+        let (operation, users) = ("authority.user_acls", users.as_slice());
+        log.add(&Answered { at, caller, operation, users, everything: false, outcome: "done", digest })?;
+    }
+    Ok(lines)
 }
 
 fn lines(all: &[Said], ids: &[User]) -> String {

@@ -12,11 +12,15 @@ use ingather_store::{Durability, audit as stored};
 use serde_json::Value;
 
 use crate::access::who;
+use crate::callers::answers_log::{self, Answered, AnsweredUser};
 use crate::callers::api_keys::{self, ApiKey, KeyAccount};
 use crate::callers::audit;
 use crate::context::{Caller, Context, Places};
 use crate::operation::{Callable, Effect, Role};
 use crate::problem::{Code, Problem, Result};
+
+/// Operations whose answers say who may see what, or show it.
+const ABOUT_ACCESS: [&str; 3] = ["access.tokens", "access.why", "search"];
 
 /// Who asks, as a service knows them.
 #[derive(Clone, Debug)]
@@ -128,7 +132,19 @@ impl Asker {
         let caller = Caller { name: &self.name, roles: &self.roles, identity: &identity, places };
         // What was refused for want of a role is no change: whoever may change nothing would push what others did out of the record.
         if operation.effect == Effect::Reads || !caller.has(operation.role) {
-            return operation.call_json(context, &caller, request, each);
+            return match context.host.answers_log().filter(|_| ABOUT_ACCESS.contains(&operation.name)) {
+                None => operation.call_json(context, &caller, request, each),
+                Some(log) => {
+                    let (users, everything) = self.asks_about(&request);
+                    let answer = operation.call_json(context, &caller, request, each);
+                    let outcome = answer.as_ref().map_or_else(|problem| problem.code.row().word, |_| "done");
+                    let digest =
+                        answer.as_ref().ok().map(|answer| answers_log::digest(answer.to_string().as_bytes()));
+                    let (at, caller, operation) = (context.now(), self.name.as_str(), operation.name);
+                    log.add(&Answered { at, caller, operation, users: &users, everything, outcome, digest })?;
+                    answer
+                }
+            };
         }
         let number = self.note(context, operation.name, &audit::about(operation.name, &request))?;
         let answer = operation.call_json(context, &caller, request, each);
@@ -139,6 +155,20 @@ impl Asker {
             stored::end(sql, number, outcome)
         })?;
         answer
+    }
+
+    /// Whom a question about access is about, and whether it is about everything.
+    fn asks_about(&self, request: &Value) -> (Vec<AnsweredUser>, bool) {
+        let text = |field: &str| request[field].as_str();
+        let user = match (text("user").or(text("as")), &self.account) {
+            _ if request["all"].as_bool() == Some(true) => return (Vec::new(), true),
+            (Some(user), _) => AnsweredUser::new(user, text("domain").unwrap_or_default()),
+            (None, Account::Nobody) => return (Vec::new(), false),
+            (None, Account::Named(account)) => AnsweredUser::new(&account.name, &account.domain),
+            (None, Account::Vouched(name)) => AnsweredUser::new(name, ""),
+            (None, Account::User(number)) => AnsweredUser::new(&number.to_string(), ""),
+        };
+        (vec![user], false)
     }
 
     /// Puts a change on record that is about to be done; its number.

@@ -1,5 +1,6 @@
 //! Who asks a service, what they hold to say so, and what they have changed.
 
+pub mod answers_log;
 pub mod api_keys;
 pub mod askers;
 pub mod audit;

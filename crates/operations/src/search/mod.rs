@@ -3,7 +3,6 @@
 mod opened;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use ingather_contract::search::{self as contract, Sort, Zone};
 use ingather_model::access::identity::Identity;
@@ -269,7 +268,7 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
     let moved = moved(context, &reader, &request.query)?;
     let found = index.search(&contract::SearchRequest {
         query: &request.query,
-        access_filter: Arc::new(access_filter),
+        access_filter,
         limit: request.limit as usize,
         offset: request.offset as usize,
         sort: sort.flatten(),

@@ -1,5 +1,7 @@
 //! The index, opened in step with the inventory, and what one user may see of it.
 
+use std::sync::Arc;
+
 use ingather_contract::access_filter::AccessFilter;
 use ingather_contract::output::{OutputContext, Search};
 use ingather_engine::access_filter;
@@ -23,7 +25,7 @@ pub(super) fn open(
     context: &Context<'_>,
     reader: &Reader,
     identity: Option<&Identity>,
-) -> Result<(Box<dyn Search>, AccessFilter)> {
+) -> Result<(Arc<dyn Search>, Arc<AccessFilter>)> {
     let data = context.host.data();
     let older = |why: &str| {
         Problem::unable(format!(
@@ -37,14 +39,16 @@ pub(super) fn open(
         .and_then(|kind| kind.search)
         .ok_or_else(|| Problem::unable("this program was built without the search index"))?;
     let output_context = OutputContext { data: data.to_owned(), store: reader.id().to_owned(), session: 0 };
+    let process = context.host.process();
+    let searches = &process.searches;
     for _ in 0..ATTEMPTS_MAX {
-        let opened = open(&output_context)?;
+        let opened = searches.opened(|| open(&output_context))?;
         let (output, access_filter) = reader.read(|sql| {
             let output = connections::find(sql, Role::Output, INDEX)?;
             let access_filter = match identity {
-                None => Some(AccessFilter::All),
+                None => Some(Arc::new(AccessFilter::All)),
                 Some(identity) => {
-                    access_filter::for_identity_in(sql, output.as_ref().map(|output| output.id), identity)?
+                    searches.access_filters.of(sql, output.as_ref().map(|output| output.id), identity)?
                 }
             };
             Ok((output, access_filter))

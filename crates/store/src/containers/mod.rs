@@ -6,7 +6,7 @@ use ingather_model::access::Acl;
 use ingather_model::ids::{AclId, ConnectionId, ContainerId, Digest, JobId};
 
 use crate::db::{Row, Sql, Value};
-use crate::documents::take_ids;
+use crate::documents::{next_id, take_ids};
 use crate::error::Result;
 use crate::queries;
 
@@ -54,6 +54,22 @@ pub struct PendingAcl {
 
 /// Name of the counter that grows when who may see what lies below a known container becomes narrower or wider.
 pub(crate) const ACCESS: &str = "access";
+
+/// Where the store stands with all that [`all`], [`acls_of_connections`] and [`all_pending`] answer: as long as it is the same in one
+/// process, they answer the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessStand {
+    /// Numbers that no acl, no container and no change of access has yet.
+    next: [i64; 3],
+    /// A database server that crashed may have taken them back.
+    connections_made: u64,
+}
+
+/// Where the store stands now.
+pub fn access_stand(sql: &mut Sql<'_>) -> Result<AccessStand> {
+    let next = [next_id(sql, "acl")?, next_id(sql, "container")?, next_id(sql, ACCESS)?];
+    Ok(AccessStand { next, connections_made: sql.connections_made() })
+}
 
 /// In the transaction of such a change.
 pub(crate) fn changed(sql: &mut Sql<'_>) -> Result<()> {

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,8 @@ use crate::turns::lock;
 pub(crate) struct Postgres {
     login: Login,
     idle: Mutex<Vec<Connection>>,
+    /// Connections made so far; see [`Sql::connections_made`].
+    made: AtomicU64,
     pub(super) times: WriteTimes,
     secrets: Option<Arc<Secrets>>,
 }
@@ -165,7 +168,7 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
 impl Postgres {
     pub(crate) fn open(url: &str, secrets: Option<Arc<Secrets>>) -> Result<Postgres> {
         let (login, idle, times) = (Login::read(url)?, Mutex::default(), WriteTimes::default());
-        let store = Postgres { login, idle, times, secrets };
+        let store = Postgres { login, idle, made: AtomicU64::new(0), times, secrets };
         let connection = store.connect()?;
         store.put_back(connection);
         Ok(store)
@@ -193,6 +196,7 @@ impl Postgres {
     ) -> Result<T> {
         self.with(|connection| {
             let _timed = self.times.begin();
+            let made = self.made.load(Ordering::Acquire);
             let Connection { client, prepared, line } = connection;
             let transaction = line.ask("begin", client.transaction())?;
             if durability == Durability::Relaxed {
@@ -202,6 +206,7 @@ impl Postgres {
                 transaction: Some(transaction),
                 prepared,
                 line,
+                made,
                 secrets: self.secrets.as_ref(),
             });
             let done = work(&mut sql)?;
@@ -216,6 +221,7 @@ impl Postgres {
 
     pub(crate) fn read<T>(&self, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
         self.with(|connection| {
+            let made = self.made.load(Ordering::Acquire);
             let Connection { client, prepared, line } = connection;
             let begin =
                 client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
@@ -224,6 +230,7 @@ impl Postgres {
                 transaction: Some(transaction),
                 prepared,
                 line,
+                made,
                 secrets: self.secrets.as_ref(),
             }))
         })
@@ -285,6 +292,7 @@ impl Postgres {
             }),
         };
         let client = client.map_err(wants_password)?;
+        self.made.fetch_add(1, Ordering::AcqRel);
         // The plans of design store 1.6: indexes only, the same plan every time.
         let settings = format!(
             "SET plan_cache_mode = force_generic_plan; SET enable_hashjoin = off; SET enable_mergejoin = off; \
@@ -321,6 +329,8 @@ pub struct Session<'c> {
     transaction: Option<Transaction<'c>>,
     prepared: &'c mut HashMap<&'static str, tokio_postgres::Statement>,
     line: &'c Line,
+    /// Connections that had been made when it began.
+    pub(super) made: u64,
     pub(super) secrets: Option<&'c Arc<Secrets>>,
 }
 

@@ -1,5 +1,7 @@
-//! Who asks without an API key: users of the machine over the socket, and people whom a reverse proxy vouches for.
+//! Who asks without an API key: users of the machine over the socket, and people whom a reverse proxy vouches for; and what is put on record of
+//! answers.
 
+mod answers_log;
 mod proxies;
 mod proxy_page;
 mod socket;

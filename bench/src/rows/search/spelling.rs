@@ -8,9 +8,9 @@ use ingather_contract::search::SearchRequest;
 use ingather_index::Searcher;
 
 use super::queries::milliseconds;
-use super::thousands;
 use crate::page::{Goal, Line};
 use crate::relevance::{Text, fill};
+use crate::rows::thousands;
 use crate::{Bench, Result};
 
 /// Different words of one text.
@@ -35,7 +35,7 @@ fn mistyped(number: usize) -> String {
 }
 
 /// Median and worst of the processor time of queries with one mistyped word.
-pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
+pub(in crate::rows) fn measure(bench: &Bench) -> Result<Vec<Line>> {
     let words = bench.size(1_000_000);
     let texts = (0..words.div_ceil(WORDS_EACH)).map(|number| {
         let words: Vec<String> = (0..WORDS_EACH).map(|at| word(number * WORDS_EACH + at)).collect();

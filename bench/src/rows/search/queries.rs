@@ -12,27 +12,31 @@ use ingather_store::connections::{self, Role};
 use ingather_store::{Reader, Target};
 use serde_json::json;
 
-use super::inventory::synthetic;
-use super::thousands;
 use crate::measure::{Line as Command, median, run as run_process};
 use crate::page::{Goal, Line};
-use crate::synthetic::repository::GROUPS;
+use crate::rows::inventory::synthetic;
+use crate::rows::thousands;
 use crate::{Bench, Result};
 
 /// Queries of one round.
 const QUERIES: usize = 1_000;
 
-/// One row for each number of distinct classes and places.
-pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
-    let documents = bench.size(100_000);
+/// How many documents there are, distinct classes and places, tokens of the user, and milliseconds that their first query may take.
+const SIZES: [(usize, usize, usize, f64); 3] =
+    [(100_000, 5_000, 1_000, 20.0), (100_000, 100_000, 1_000, 200.0), (1_000_000, 100_000, 10_000, 200.0)];
+
+/// One row for each size.
+pub(in crate::rows) fn measure(bench: &Bench) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
-    for (levels, first_most) in [(bench.size(5_000), 20.0), (bench.size(100_000), 200.0)] {
+    for (documents, levels, tokens, first_most) in SIZES {
+        let (documents, levels) = (bench.size(documents), bench.size(levels));
         let data = bench.path("queries");
         let source = json!({
             "documents": documents, "each": documents / levels, "levels": levels, "bytes": 1_000,
         });
         synthetic("run", &data, "-", "index", &source)?;
-        let process = Command::new(std::env::current_exe()?).and(["queries"]).and([&data]);
+        let process =
+            Command::new(std::env::current_exe()?).and(["queries"]).and([&data]).and([&tokens.to_string()]);
         let told = (0..bench.pairs)
             .map(|_| Ok(serde_json::from_str(run_process(&process)?.out.trim())?))
             .collect::<Result<Vec<serde_json::Value>>>()?;
@@ -40,10 +44,11 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
         let of = |name: &str| median(told.iter().map(|round| round[name].as_f64().unwrap_or(f64::NAN)));
         let line = |what, value, unit, most| Line {
             work: format!(
-                "{} mixed queries, {} documents, {} distinct places and classes, a user in 1,000 groups",
+                "{} mixed queries, {} documents, {} distinct places and classes, a user with {} tokens",
                 thousands(QUERIES),
                 thousands(documents),
-                thousands(levels)
+                thousands(levels),
+                thousands(tokens)
             ),
             ours: format!("CPU: median {:.2} ms, p99 {:.2} ms", of("median_only"), of("p99_only")),
             beside: format!("no filter: median {:.2} ms, p99 {:.2} ms", of("median_all"), of("p99_all")),
@@ -77,17 +82,19 @@ fn mixed() -> Vec<String> {
 }
 
 /// Processor time of this thread, milliseconds: what a query takes on a machine that has nothing else to do.
-pub(super) fn milliseconds() -> f64 {
+pub(in crate::rows) fn milliseconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
 /// Asks them all in this process, with the filter and without in turn, and says how long they took, in milliseconds.
-pub(crate) fn run(data: &Path) -> Result<()> {
+pub(crate) fn run(data: &Path, tokens: &str) -> Result<()> {
+    let tokens: u32 = tokens.parse()?;
     let reader = Reader::open(&Target::Sqlite(data.join("store.db")))?.ok_or("there is no store")?;
     let searcher = Searcher::open(data, reader.id())?.ok_or("there is no index")?;
     let output = reader.read(|sql| connections::find(sql, Role::Output, "index"))?;
-    let tokens: Tokens = (0..GROUPS / 2).map(|group| unix_group(group * 2)).collect();
+    // Of each other group that there is, and of many that there are not.
+    let tokens: Tokens = (0..tokens).map(|group| unix_group(group * 2)).collect();
     let all = Arc::new(AccessFilter::All);
     let ask = |query: &str, access_filter: &Arc<AccessFilter>| -> Result<f64> {
         let begun = milliseconds();
@@ -100,8 +107,7 @@ pub(crate) fn run(data: &Path) -> Result<()> {
         ask(query, &all)?;
     }
     let begun = milliseconds();
-    let only =
-        Arc::new(access_filter::for_identity(&reader, output.map(|output| output.id), &tokens.into())?);
+    let only = access_filter::for_identity(&reader, output.map(|output| output.id), &tokens.into())?;
     ask(&queries[0], &only)?;
     let first = milliseconds() - begun;
     let mut times = [Vec::new(), Vec::new()];

@@ -32,7 +32,7 @@ fn text(bytes: usize) -> String {
 }
 
 /// Median of the processor time of one search whose only hit is that text.
-pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
+pub(in crate::rows) fn measure(bench: &Bench) -> Result<Vec<Line>> {
     let mib = bench.size(800).div_ceil(100);
     let data = bench.path("snippets");
     let body = text((mib << 20) - 100);
