@@ -209,7 +209,8 @@ impl UnderWay {
     /// What a restart of a job finds, and how it is stopped: that alone, for when it ends by itself, what comes behind it is what was asked for.
     ///
     /// # Errors
-    /// `Running` where something else than a run is under way.
+    /// `Running` where something else than a run is under way, and where one is that was stopped before it had begun: it takes with it what is
+    /// wanted of the job.
     pub(crate) fn meets(&self, job: &Job) -> Result<(Met, impl FnOnce() + use<>)> {
         let works = lock(&self.works);
         let writes = || works.iter().filter(|work| work.job == job.id && work.kind != Kind::Reads);
@@ -217,9 +218,16 @@ impl UnderWay {
             return Err(refused(other.doing, job));
         }
         let is_begun = |work: &Arc<State>| work.begun.load(Ordering::Relaxed);
+        let was_stopped = |work: &Arc<State>| work.stopped.load(Ordering::SeqCst);
         let met = match writes().next() {
             None => Met::Nothing,
             Some(_) if writes().any(is_begun) => Met::Run,
+            Some(_) if writes().any(was_stopped) => {
+                let name = &job.name;
+                let sentence =
+                    format!("a run of job {name} was stopped before it has begun; ask again in a moment");
+                return Err(EngineError::refused(Refusal::Running, sentence));
+            }
             Some(_) => Met::Beginning,
         };
         let found: Vec<Arc<State>> = writes().cloned().collect();

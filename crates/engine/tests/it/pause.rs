@@ -1,10 +1,10 @@
 //! A person pauses a job, at rest and in the middle of its run.
 
-use ingather_engine::{EngineError, Refusal};
+use ingather_engine::{EngineError, Met, Refusal};
 use ingather_model::guard::Guard;
-use ingather_model::job::Definition;
+use ingather_model::job::{Definition, RunKind};
 use ingather_store::doctor;
-use ingather_testkit::database::BOTH;
+use ingather_testkit::database::{BOTH, Kind};
 use ingather_testkit::memory_output::locked;
 use ingather_testkit::together::gate::Gate;
 use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
@@ -117,4 +117,21 @@ fn a_confirmation_is_refused_by_a_pause_and_says_that_it_was_stopped() {
         let rest = world.confirm("docs", None).unwrap();
         assert!(!rest.stopped && world.entries("one").len() == 1, "{kind:?}: {rest:?}");
     }
+}
+
+/// A run that was stopped before it had begun takes what is wanted of its job with it: whoever wants one more is not told that it comes.
+#[test]
+fn a_restart_is_not_promised_by_a_run_that_was_stopped_before_it_began() {
+    let mut world = World::new(Kind::Sqlite);
+    world.output("one", "memory");
+    world.job(definition(&world, "docs", "", &["one"]));
+    let (job, engine) = (world.find("docs").unwrap(), world.engine());
+    let announced = engine.process.announce(&job, &engine.cancel).unwrap();
+    engine.want_run(&job, RunKind::Full, false).unwrap();
+    assert_eq!(engine.restart(&job, RunKind::Full).unwrap(), Met::Beginning);
+    assert!(engine.abort_beginning(job.id).unwrap());
+    let refused = engine.restart(&job, RunKind::Full);
+    assert!(matches!(&refused, Err(EngineError::Refused { refusal: Refusal::Running, .. })), "{refused:?}");
+    drop(announced);
+    assert_eq!(engine.restart(&job, RunKind::Full).unwrap(), Met::Nothing, "whoever asks now begins one");
 }

@@ -200,12 +200,16 @@ fn a_deletion_that_a_kill_cuts_off_goes_on_with_the_next_service() {
     assert_eq!(sandbox.everything().len(), 0);
 }
 
-/// Keeps the run of a service that is on record from writing anything of what it finds, until the answer's transaction ends.
+/// Keeps the run of a service that is on record from writing anything of what it finds, until the answer's transaction ends. It has found
+/// something, and waits.
 #[track_caller]
 pub(super) fn hold_amid_run(sandbox: &Sandbox, service: &Service<'_>, run: i64) -> postgres::Client {
-    let holder = locked(sandbox, "document");
+    let mut holder = locked(sandbox, "document");
     service.ask("POST", "/api/v1/jobs/root/start").is(200);
     assert!(comes(|| service.answer("GET", "/api/v1/jobs/root")["run"]["run"] == run));
+    let waits = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'document'::regclass AND database = \
+        (SELECT oid FROM pg_database WHERE datname = current_database())";
+    assert!(comes(|| !holder.query(waits, &[]).unwrap().is_empty()), "the run has nothing to write");
     holder
 }
 
