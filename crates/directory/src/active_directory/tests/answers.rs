@@ -138,6 +138,22 @@ fn whoever_was_another_one_before_is_that_one_still() {
     );
 }
 
+/// Whoever asks needs no rights but those of everybody in the domain, and may be named in each way.
+#[test]
+fn an_ordinary_account_asks_as_well_as_an_administrator() {
+    ingather_testkit::needs!(Machine);
+    let world = world::shared();
+    let dn = &world.people[2].1;
+    for who in ["upn2@t.test", "T\\p002", dn] {
+        let authority = opened(&changed(settings(&world.server.url()), &json!({ "bind_dn": who })));
+        assert!(authority.check(&call_at(NOW)).unwrap().contains(who));
+        for at in (0..100).step_by(9) {
+            let name = &world.people[at].0;
+            assert_eq!(whole(ask(authority.as_ref(), name)), world.expected(at), "{who} about {name}");
+        }
+    }
+}
+
 #[test]
 fn twenty_threads_ask_at_once() {
     ingather_testkit::needs!(Machine);

@@ -25,6 +25,7 @@ fn whoever_is_disabled_or_expired_holds_nothing_and_what_is_no_person_is_nobody(
             user("off", "userAccountControl: 546\n"),
             user("ends", "userAccountControl: 544\naccountExpires: 134116992000000000\n"),
             user("ever", "userAccountControl: 544\naccountExpires: 0\n"),
+            user("trust", "userAccountControl: 544\n"),
             user("locked", "userAccountControl: 544\nlockoutTime: 134116992000000000\n"),
             added("machine", "objectClass: computer\nsAMAccountName: machine$\nuserAccountControl: 4096\n"),
             added("friend", "objectClass: contact\ndisplayName: friend\n"),
@@ -32,6 +33,10 @@ fn whoever_is_disabled_or_expired_holds_nothing_and_what_is_no_person_is_nobody(
         ]
         .concat(),
     );
+    // The account of another domain that trusts this one.
+    world.server.write(&format!(
+        "dn: CN=trust,OU=other,{DOMAIN}\nchangetype: modify\nreplace: userAccountControl\nuserAccountControl: 2080\n"
+    ));
     let authority = opened(&settings(&world.server.url()));
     assert_eq!(ask(authority.as_ref(), "off"), Ok(Answer::Unauthorized));
     assert!(whole(ask_at(authority.as_ref(), "ends", NOW - 1)).contains("S-1-1-0"));
@@ -39,7 +44,9 @@ fn whoever_is_disabled_or_expired_holds_nothing_and_what_is_no_person_is_nobody(
     assert!(whole(ask_at(authority.as_ref(), "ever", i64::MAX)).contains("S-1-1-0"));
     assert!(whole(ask(authority.as_ref(), "locked")).contains("S-1-1-0"));
     assert!(whole(ask(authority.as_ref(), "Administrator")).contains(&world.of_the_domain(500)));
-    for nobody in ["machine$", "machine", "friend", "crew", "g0", "Domain Users", "DC1$", "dc1", "Users"] {
+    for nobody in
+        ["trust", "machine$", "machine", "friend", "crew", "g0", "Domain Users", "DC1$", "dc1", "Users"]
+    {
         assert_eq!(ask(authority.as_ref(), nobody), Ok(Answer::Unknown), "{nobody}");
     }
     // Enabled, a guest is let in as nobody in particular.

@@ -90,8 +90,10 @@ fn controller(
                 0x63 => {
                     let names = attributes_of(asked.content);
                     let is_below = names.iter().any(|name| name == "1.1");
-                    let scoped = bytes.windows(DOMAIN_SCOPE.len()).any(|part| part == DOMAIN_SCOPE);
-                    assert!(scoped || !is_below, "a person is looked for in this domain alone");
+                    let has = |part: &[u8]| bytes.windows(part.len()).any(|some| some == part);
+                    assert!(has(DOMAIN_SCOPE) || !is_below, "a person is looked for in this domain alone");
+                    let by_name = has(b"sAMAccountName") || has(b"userPrincipalName");
+                    assert!(by_name || !asks_for(&names, "tokenGroups"), "an account may have lost its name");
                     let own =
                         script(&names).map(|attributes| entry(asked.id, &attributes)).unwrap_or_default();
                     let mut told = own.clone();
