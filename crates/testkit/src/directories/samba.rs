@@ -1,7 +1,7 @@
 //! A domain of Active Directory by Samba, at a loopback address of its own, with TLS by a root of its own; it goes away with its value, and
 //! with the process. It needs `needs!(Machine)`: its ports cannot be chosen, and are root's.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, PipeWriter, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ pub const ADMIN: &str = "administrator@t.test";
 pub const PASSWORD: &str = "Narrow-gauge.7";
 
 const PORTS: [u16; 2] = [389, 636];
-/// Waits for the end of its input, which is that of the process that started it, whatever ended that, and removes a folder then: a test
-/// that ends by a signal, and what tests share, remove nothing. The server ends by itself in the same way.
-const GUARD: &str = r#"read -r _; rm -rf "$1""#;
+/// Removes a folder at the end of its input, which both the process that started it and the server hold: a test that ends by a signal, and
+/// what tests share, remove nothing. The server ends with its own input, which that process holds alone.
+const GUARD: &str = r#"cat >/dev/null; rm -rf "$1""#;
 
 /// A server that answers.
 pub struct Samba {
@@ -31,6 +31,8 @@ pub struct Samba {
     address: Ipv4Addr,
     child: Option<Child>,
     guard: Child,
+    /// The other end of the guard's input.
+    held: PipeWriter,
 }
 
 /// An address of this machine at which nobody serves a directory. Another run may take the same one at the same moment once in some
@@ -76,13 +78,11 @@ impl Samba {
         // Without a file of its own it would take over what the machine is configured for.
         let empty = folder.path().join("empty.conf");
         std::fs::write(&empty, "[global]\n").expect("a temporary folder takes a file");
-        let guard = Command::new("sh")
-            .args(["-c", GUARD, "sh"])
-            .arg(folder.path())
-            .stdin(Stdio::piped())
-            .process_group(0)
-            .spawn();
-        let mut server = Samba { folder, address, child: None, guard: guard.expect("a machine has a shell") };
+        let (input, held) = std::io::pipe().expect("a process may have a pipe");
+        let mut guard = Command::new("sh");
+        guard.args(["-c", GUARD, "sh"]).arg(folder.path()).stdin(input).process_group(0);
+        let guard = guard.spawn().expect("a machine has a shell");
+        let mut server = Samba { folder, address, child: None, guard, held };
         let mut provision = Command::new("samba-tool");
         provision.args(["domain", "provision", "--realm=T.TEST", "--domain=T", "--server-role=dc"]);
         provision.args(["--dns-backend=NONE", "--host-name=dc1", &format!("--host-ip={address}")]);
@@ -129,7 +129,7 @@ impl Samba {
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(self.held.try_clone().expect("a pipe has another end"))
             .spawn()
             .expect("scripts/install.sh installs samba");
         let said = child.stdout.take().expect("it is piped");
@@ -248,7 +248,7 @@ impl Drop for Samba {
     fn drop(&mut self) {
         self.stop();
         // It may have been ended by somebody else.
-        let _ = self.guard.kill();
+        let _ = kill_process_group(Pid::from_child(&self.guard), Signal::KILL);
         let _ = self.guard.wait();
     }
 }
