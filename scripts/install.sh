@@ -2,7 +2,8 @@
 # Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv,
 # strace, openssl, dpkg and binutils for packages; Java, Maven and curl for a Tika server; tesseract, which reads pictures; a mail server in
 # Python; venv, Chromium and its driver, with which the API and the search page are checked from outside; nginx and documentation in HTML,
-# which is a site to crawl; slapd and ldapsearch, a directory to ask. With --bench also omindex and wget, which the bench compares with.
+# which is a site to crawl; slapd and ldapsearch, a directory to ask; Samba, a domain of Active Directory. With --bench also omindex and
+# wget, which the bench compares with.
 # Also makes the ordinary user that servers and permission tests run as, when the caller is root or may be by sudo.
 set -eu
 
@@ -25,6 +26,11 @@ command -v chromedriver >/dev/null 2>&1 || needed="$needed chromium-driver"
 [ -x /usr/sbin/nginx ] || needed="$needed nginx-light"
 [ -x /usr/sbin/slapd ] || needed="$needed slapd"
 command -v ldapsearch >/dev/null 2>&1 || needed="$needed ldap-utils"
+[ -x /usr/sbin/samba ] || needed="$needed samba"
+[ -d /usr/share/samba/setup ] || needed="$needed samba-ad-provision"
+[ -n "$(find /usr/lib -path '*/samba/ldb/samldb.so' 2>/dev/null)" ] || needed="$needed samba-dsdb-modules"
+[ -n "$(find /usr/lib -path '*/samba/vfs/acl_xattr.so' 2>/dev/null)" ] || needed="$needed samba-vfs-modules"
+command -v ldbsearch >/dev/null 2>&1 || needed="$needed ldb-tools"
 [ -n "$(find /usr/share/doc -path '*/postgresql-doc-*/html/index.html' 2>/dev/null)" ] || needed="$needed postgresql-doc"
 "$(dirname "$0")/postgres.sh" --programs >/dev/null 2>&1 || needed="$needed postgresql"
 if [ "${1:-}" = --bench ]; then
@@ -68,6 +74,13 @@ if [ -n "$needed" ]; then
         # The package would make a directory and start a server for everybody; tests start private ones.
         as_root sh -c 'mkdir -p /etc/systemd/system && ln -sf /dev/null /etc/systemd/system/slapd.service &&
             echo "slapd slapd/no_configuration boolean true" | debconf-set-selections'
+        ;;
+    esac
+    case "$needed" in
+    *samba*)
+        # The package would start servers for everybody; tests start private ones.
+        as_root sh -c 'mkdir -p /etc/systemd/system && for name in smbd nmbd winbind samba-ad-dc; do
+            ln -sf /dev/null "/etc/systemd/system/$name.service"; done'
         ;;
     esac
     as_root apt-get -o DPkg::Lock::Timeout=120 -q update

@@ -56,6 +56,8 @@ pub const OUTPUTS: &[&OutputKind] = &[
 /// Authorities, by name.
 pub const AUTHORITIES: &[&AuthorityKind] = &[
     #[cfg(feature = "ldap")]
+    &ingather_directory::active_directory::AUTHORITY,
+    #[cfg(feature = "ldap")]
     &ingather_directory::ldap::AUTHORITY,
     &listed::AUTHORITY,
     &null::AUTHORITY,

@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod crash;
 pub mod database;
+mod directories;
 pub mod memory_kinds;
 pub mod memory_output;
 pub mod rights;
@@ -14,9 +15,10 @@ pub mod scenario;
 mod script_listing;
 pub mod script_repository;
 pub mod script_transform;
-pub mod slapd;
 pub mod stores;
 pub mod suites;
 pub mod together;
 mod watch;
 pub mod world;
+
+pub use directories::{samba, slapd};

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 
 use ingather_model::limits;
 
+use super::Held;
 use super::settings::MeantGroups;
-use super::{Held, asked_for, at};
+use crate::asking::{asked_for, at};
 use crate::wire::connection::Connection;
 use crate::wire::failure::{Failure, NO_SUCH_OBJECT};
 use crate::wire::filter::{Filter, Values, any, everything};
@@ -88,6 +89,7 @@ fn searched(
         attributes: attributes(held, lists),
         page: Some((limits::LDAP_PAGE, Vec::new())),
         most: None,
+        own_domain: false,
     };
     let mut found = Vec::new();
     // One after the other: a server answers each with up to all groups.

@@ -5,13 +5,12 @@
 //! of each search that all went well; whatever else it says is a fault, and never a shorter list (decision 0043).
 
 mod groups;
-mod pool;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
 use ingather_contract::call::CallContext;
@@ -19,10 +18,10 @@ use ingather_contract::settings as contract_settings;
 use ingather_model::access::Tokens;
 use ingather_model::access::authority::WITHIN_MS;
 use ingather_model::fault::Fault;
-use ingather_model::limits;
 
-use self::pool::Pool;
 use self::settings::{Meant, Settings};
+use crate::asking::{PROBE, after, asked_for, at, can_be_a_name};
+use crate::pool::Pool;
 use crate::wire::connection::Connection;
 use crate::wire::failure::{Failure, NO_SUCH_OBJECT, SIZE_LIMIT};
 use crate::wire::filter::{Values, everything};
@@ -37,9 +36,6 @@ pub const AUTHORITY: AuthorityKind = AuthorityKind {
     kept: Duration::from_secs(60),
     open,
 };
-
-/// A name that is looked for so that a check goes the way of all questions.
-const PROBE: &str = "ingather-check";
 
 fn open(value: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault> {
     let mut meant = settings::read(value)?;
@@ -72,21 +68,6 @@ impl Authority for Directory {
     }
 }
 
-/// A time so much later.
-fn after(within: Duration) -> Instant {
-    // clock: sockets wait by it.
-    Instant::now() + within
-}
-
-/// Whether anybody can be called so. Directories compare names without regard to white space around them, and some leave control
-/// characters out: what is no name to a person would be the name of somebody to them.
-fn can_be_a_name(name: &str) -> bool {
-    !name.is_empty()
-        && name.len() <= limits::LDAP_NAME_BYTES_MAX
-        && !name.chars().any(char::is_control)
-        && name.trim() == name
-}
-
 impl Directory {
     fn answer(&self, connection: &mut Connection, name: &str) -> Result<Answer, Failure> {
         let Some(person) = self.person(connection, name)? else { return Ok(Answer::Unknown) };
@@ -116,6 +97,7 @@ impl Directory {
             page: None,
             // The second one tells that neither can be meant.
             most: Some(2),
+            own_domain: false,
         };
         let several = "the filter of people finds more than one entry for this name: nobody is known by it";
         match connection.search(vec![search]) {
@@ -168,20 +150,6 @@ impl Directory {
         };
         Ok(format!("it answers {who} below the base of people{groups}"))
     }
-}
-
-/// A search at one entry.
-fn at(dn: &str, filter: Vec<u8>, attributes: Vec<String>) -> Search {
-    let attributes = asked_for(attributes.into_iter().map(Some));
-    Search { base: dn.to_owned(), scope: Scope::Entry, filter, attributes, page: None, most: None }
-}
-
-/// Attributes as they are asked for: without any, a server would give all.
-fn asked_for(names: impl IntoIterator<Item = Option<String>>) -> Vec<String> {
-    let no_dn = |name: &String| !name.eq_ignore_ascii_case("dn");
-    let names: Vec<String> = names.into_iter().flatten().filter(no_dn).collect();
-    // RFC 4511, 4.5.1.8: no attribute at all.
-    if names.is_empty() { vec!["1.1".to_owned()] } else { names }
 }
 
 /// Tokens as they are found.

@@ -1,6 +1,6 @@
 //! What an authority over a directory is told.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use garde::Validate;
 use ingather_contract::settings;
@@ -10,8 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::reached::{self, Tls, absolute};
 use crate::wire::filter::{Filter, Place, description};
-use crate::wire::servers::{Login, Security, Server};
+use crate::wire::servers::{Login, Server};
 
 /// Where a directory is, who asks it, and what of it becomes a token.
 #[derive(Clone, Serialize, Deserialize, JsonSchema, Validate)]
@@ -68,16 +69,6 @@ pub(super) struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[garde(length(bytes, min = 1, max = limits::LDAP_TEXT_BYTES_MAX))]
     disabled: Option<String>,
-}
-
-/// How servers at `ldap://` are reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Tls {
-    /// StartTLS.
-    Start,
-    /// Without TLS.
-    None,
 }
 
 /// Where people are.
@@ -151,15 +142,6 @@ fn most() -> usize {
     limits::LDAP_GROUPS
 }
 
-fn absolute(path: &Path, _: &()) -> garde::Result {
-    match path.is_absolute() {
-        true => Ok(()),
-        false => {
-            Err(garde::Error::new("must be a path from the root of the machine, such as /etc/ssl/ldap.pem"))
-        }
-    }
-}
-
 fn is_attribute(name: &str, _: &()) -> garde::Result {
     match name.len() <= limits::LDAP_NAME_BYTES_MAX && !name.contains(';') && description(name).is_ok() {
         true => Ok(()),
@@ -198,19 +180,14 @@ pub(super) fn read(value: &Value) -> Result<Meant, Fault> {
 
 impl Settings {
     fn meant(self) -> Result<Meant, String> {
-        let servers = self.servers()?;
+        let servers = reached::servers(&self.url, self.tls)?;
         let login = match (self.bind_dn, self.bind_password) {
             (None, None) => None,
             (Some(dn), Some(password)) => Some(Login { dn, password }),
             // Servers take a name without a password for nobody, and say that all went well (RFC 4513, 5.1.2).
             _ => return Err("`bind_dn` and `bind_password` belong together".to_owned()),
         };
-        let plain = servers.iter().find(|server| server.security == Security::Plain && !server.is_here());
-        if plain.is_some() && login.is_some() {
-            return Err(
-                "`tls` cannot be `none` with `bind_password`: it would cross the network as it is".to_owned()
-            );
-        }
+        reached::keeps_the_password(&servers, login.is_some())?;
         let users_filter = filter("users.filter", &self.users.filter, &[Place::Name], "{name}")?;
         if users_filter.has(Place::Dn) {
             return Err("`users.filter` cannot have {dn}: nobody was found so far".to_owned());
@@ -236,15 +213,6 @@ impl Settings {
             group_prefix: self.group_prefix,
             groups,
         })
-    }
-
-    fn servers(&self) -> Result<Vec<Server>, String> {
-        let read = |(at, text): (usize, &String)| {
-            server(text, self.tls).ok_or_else(|| {
-                format!("`url[{at}]` must be such as ldaps://ldap.example.org or ldap://10.0.0.7:1389")
-            })
-        };
-        self.url.iter().enumerate().map(read).collect()
     }
 }
 
@@ -278,43 +246,6 @@ fn filter(setting: &str, text: &str, places: &[Place], named: &str) -> Result<Fi
     }
 }
 
-fn server(text: &str, tls: Option<Tls>) -> Option<Server> {
-    let (scheme, rest) = text.split_once("://")?;
-    let rest = rest.strip_suffix('/').unwrap_or(rest);
-    let (host, port) = match rest.strip_prefix('[') {
-        Some(rest) => {
-            let (host, port) = rest.split_once(']')?;
-            host.parse::<std::net::Ipv6Addr>().ok()?;
-            (host, port.strip_prefix(':').or(port.is_empty().then_some(""))?)
-        }
-        None => match rest.split_once(':') {
-            // A colon without a port behind it is a slip.
-            Some((_, "")) => return None,
-            Some(parts) => parts,
-            None => (rest, ""),
-        },
-    };
-    let fits = |c: char| c.is_ascii_alphanumeric() || ".-_:".contains(c);
-    if host.is_empty() || !host.chars().all(fits) {
-        return None;
-    }
-    let default = match scheme {
-        "ldap" => 389,
-        "ldaps" => 636,
-        _ => return None,
-    };
-    let port = if port.is_empty() { default } else { port.parse().ok().filter(|port| *port != 0)? };
-    let mut server = Server { host: host.to_owned(), port, security: Security::Tls };
-    if scheme == "ldap" {
-        server.security = match tls {
-            Some(Tls::None) => Security::Plain,
-            None if server.is_here() => Security::Plain,
-            Some(Tls::Start) | None => Security::Start,
-        };
-    }
-    Some(server)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -330,32 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_read_and_passwords_cross_no_network_without_tls() {
-        let read = |text, tls| server(text, tls).map(|server| (server.to_string(), server.security));
-        let is = |text: &str, security| Some((text.to_owned(), security));
-        assert_eq!(read("ldaps://a", None), is("ldaps://a:636", Security::Tls));
-        assert_eq!(read("ldap://a/", None), is("ldap://a:389", Security::Start));
-        assert_eq!(read("ldap://a:1389", Some(Tls::None)), is("ldap://a:1389", Security::Plain));
-        assert_eq!(read("ldap://127.0.0.1:7", None), is("ldap://127.0.0.1:7", Security::Plain));
-        assert_eq!(read("ldap://localhost", Some(Tls::Start)), is("ldap://localhost:389", Security::Start));
-        assert_eq!(read("ldap://[::1]:7", None), is("ldap://[::1]:7", Security::Plain));
-        assert_eq!(read("ldaps://[::2]", Some(Tls::None)), is("ldaps://[::2]:636", Security::Tls));
-        for wrong in [
-            "a",
-            "http://a",
-            "ldap://",
-            "ldap://a:0",
-            "ldap://a:",
-            "ldap://a:65536",
-            "ldap://u@a",
-            "ldap://a/dc=x",
-            "ldap://[x]",
-            "ldap://[::1]7",
-            "LDAP://a",
-            "ldap://a b",
-        ] {
-            assert_eq!(read(wrong, None), None, "{wrong}");
-        }
+    fn passwords_cross_no_network_without_tls() {
         let login =
             json!({"url": ["ldaps://a", "ldap://b"], "tls": "none", "bind_dn": "cn=x", "bind_password": "p"});
         assert!(told(&login).unwrap().contains("`tls` cannot be `none`"));

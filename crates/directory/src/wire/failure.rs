@@ -51,6 +51,7 @@ const CODES: &[(u32, &str)] = &[
     (7, "it does not know this way to log in"),
     (8, "it asks for a stronger way to log in; use ldaps:// or StartTLS"),
     (11, "a limit of its administrator is exceeded"),
+    (12, "it does not know a control of Active Directory"),
     (13, "it answers over TLS alone; use ldaps:// or StartTLS"),
     (NO_SUCH_OBJECT, "there is no such entry, or `bind_dn` may not see it"),
     (34, "a name is spelled as no DN is"),

@@ -107,9 +107,24 @@ pub(crate) fn any(filters: &[Vec<u8>]) -> Vec<u8> {
     }
 }
 
+/// The bytes of a filter that is true where all of these are.
+pub(crate) fn all(filters: &[Vec<u8>]) -> Vec<u8> {
+    ber::of(AND, filters)
+}
+
+/// The bytes of a filter that is true where an attribute has this value.
+pub(crate) fn equal(attribute: &str, value: &[u8]) -> Vec<u8> {
+    ber::of(EQUAL, &[ber::element(ber::OCTETS, attribute.as_bytes()), ber::element(ber::OCTETS, value)])
+}
+
+/// The bytes of a filter that is true where there is such an attribute.
+pub(crate) fn present(attribute: &str) -> Vec<u8> {
+    ber::element(PRESENT, attribute.as_bytes())
+}
+
 /// The bytes of a filter that is true of each entry.
 pub(crate) fn everything() -> Vec<u8> {
-    ber::element(PRESENT, b"objectClass")
+    present("objectClass")
 }
 
 fn node(rest: &mut &str, depth: usize) -> Result<Node, &'static str> {

@@ -20,6 +20,8 @@ const CONTROLS: u8 = 0xa0;
 const FURTHER: u8 = 0xa3;
 const START_TLS: &[u8] = b"1.3.6.1.4.1.1466.20037";
 const PAGED: &[u8] = b"1.2.840.113556.1.4.319";
+/// No references to other servers (MS-ADTS, 3.1.1.3.4.1.4).
+const DOMAIN_SCOPE: &[u8] = b"1.2.840.113556.1.4.1339";
 
 /// Where is looked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,9 @@ pub(crate) struct Search {
     pub(crate) page: Option<(u32, Vec<u8>)>,
     /// Entries at most: with more, the server says that its answer is not whole. None: any number.
     pub(crate) most: Option<u32>,
+    /// Whether the server looks in its own domain alone, and names no others that may know more: a rule of Active Directory, which other
+    /// servers refuse.
+    pub(crate) own_domain: bool,
 }
 
 /// One entry.
@@ -94,12 +99,22 @@ impl Search {
                 ber::of(ber::SEQUENCE, &attributes),
             ],
         );
-        let Some((size, cookie)) = &self.page else { return message(id, &[asked]) };
-        let page = [ber::number(ber::INTEGER, *size), ber::element(ber::OCTETS, cookie)];
-        let value = ber::element(ber::OCTETS, &ber::of(ber::SEQUENCE, &page));
-        // Not critical: a server that knows no pages gives all entries, or says that these are not all.
-        let control = ber::of(ber::SEQUENCE, &[ber::element(ber::OCTETS, PAGED), value]);
-        message(id, &[asked, ber::of(CONTROLS, &[control])])
+        let mut controls = Vec::new();
+        if let Some((size, cookie)) = &self.page {
+            let page = [ber::number(ber::INTEGER, *size), ber::element(ber::OCTETS, cookie)];
+            let value = ber::element(ber::OCTETS, &ber::of(ber::SEQUENCE, &page));
+            // Not critical: a server that knows no pages gives all entries, or says that these are not all.
+            controls.push(ber::of(ber::SEQUENCE, &[ber::element(ber::OCTETS, PAGED), value]));
+        }
+        if self.own_domain {
+            // Critical: a server that does not know it says so.
+            let critical = ber::element(ber::BOOLEAN, &[0xff]);
+            controls.push(ber::of(ber::SEQUENCE, &[ber::element(ber::OCTETS, DOMAIN_SCOPE), critical]));
+        }
+        match controls.is_empty() {
+            true => message(id, &[asked]),
+            false => message(id, &[asked, ber::of(CONTROLS, &controls)]),
+        }
     }
 }
 
@@ -199,6 +214,39 @@ impl Entry {
         }
         (texts, all)
     }
+
+    /// The values of an attribute from the one of this number on, and the number of the next one where the server gives them by ranges
+    /// (MS-ADTS, 3.1.1.3.1.3.3).
+    pub(crate) fn values(&self, name: &str, from: usize) -> Result<(Vec<&[u8]>, Option<usize>), Failure> {
+        let broken = Failure::Garbled("a range of values that is none");
+        let (mut found, mut next) = (Vec::new(), None);
+        for (described, values) in &self.attributes {
+            let (attribute, option) = described.split_once(';').unwrap_or((described, ""));
+            // Beside a range, the attribute itself is there without values.
+            if !attribute.eq_ignore_ascii_case(name) || values.is_empty() {
+                continue;
+            }
+            let option = option.to_ascii_lowercase();
+            let (low, high) = match option.strip_prefix("range=").map(|range| range.split_once('-')) {
+                Some(Some((low, high))) => (low.parse().ok(), high),
+                Some(None) => return Err(broken),
+                None if option.is_empty() => (Some(0), "*"),
+                None => return Err(Failure::Garbled("values of a kind that nobody asked for")),
+            };
+            if !found.is_empty() || low != Some(from) {
+                return Err(broken);
+            }
+            if high != "*" {
+                let after = from + values.len();
+                if high.parse() != Ok(after - 1) {
+                    return Err(broken);
+                }
+                next = Some(after);
+            }
+            found = values.iter().map(Vec::as_slice).collect();
+        }
+        Ok((found, next))
+    }
 }
 
 #[cfg(test)]
@@ -220,6 +268,33 @@ mod tests {
         assert_eq!(person.texts("DN"), (vec!["cn=a"], true));
         let many = entry(&[("memberOf;Range=0-1", &[b"a", b"b"]), ("memberOf", &[])]);
         assert_eq!(many.texts("memberOf"), (vec!["a", "b"], false));
+    }
+
+    #[test]
+    fn ranges_of_values_follow_each_other_without_a_gap() {
+        let values = |described: &str, count: usize, from: usize| {
+            let named = (described.to_owned(), vec![vec![7]; count]);
+            let empty = ("tokenGroups".to_owned(), Vec::new());
+            let entry = Entry { dn: "cn=a".to_owned(), attributes: vec![empty, named] };
+            entry.values("tokengroups", from).map(|(found, next)| (found.len(), next)).ok()
+        };
+        assert_eq!(values("tokenGroups", 3, 0), Some((3, None)));
+        assert_eq!(values("other", 3, 0), Some((0, None)));
+        assert_eq!(values("tokenGroups;range=0-2", 3, 0), Some((3, Some(3))));
+        assert_eq!(values("TokenGroups;Range=3-*", 2, 3), Some((2, None)));
+        for (described, from) in [
+            ("tokenGroups;range=0-3", 0),
+            ("tokenGroups;range=0-1", 0),
+            ("tokenGroups;range=1-3", 0),
+            ("tokenGroups;range=4-*", 3),
+            ("tokenGroups", 3),
+            ("tokenGroups;range=0", 0),
+            ("tokenGroups;range=-1-1", 0),
+            ("tokenGroups;range=0-99999999999999999999", 0),
+            ("tokenGroups;binary", 0),
+        ] {
+            assert_eq!(values(described, 3, from), None, "{described}");
+        }
     }
 
     #[test]

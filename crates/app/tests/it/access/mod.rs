@@ -1,5 +1,6 @@
 //! What a search finds for a user is what the kernel lets that user open, for random trees with modes and access lists.
 
+mod active_directory;
 mod authorities;
 mod directory;
 

@@ -1,61 +1,15 @@
 //! Servers that are away, silent, broken or not who they should be: whoever is asked about holds all of their tokens, or it is a fault.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::world::World;
 use super::*;
+use crate::proxies::{cutting, serving};
 
 const SHORT: Duration = Duration::from_millis(300);
-
-/// A server on loopback that does with each connection what it is told, until the process ends.
-fn serving(each: impl Fn(TcpStream) + Send + Sync + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("ldap://{}", listener.local_addr().unwrap());
-    let each = Arc::new(each);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let each = Arc::clone(&each);
-            std::thread::spawn(move || each(stream));
-        }
-    });
-    url
-}
-
-/// Copies bytes until `most` have gone, and tears both down then.
-fn copy(mut from: TcpStream, mut to: TcpStream, most: usize) {
-    let mut left = most;
-    let mut buffer = [0; 4_096];
-    while left > 0 {
-        let size = buffer.len().min(left);
-        match from.read(&mut buffer[..size]) {
-            Ok(0) | Err(_) => break,
-            Ok(count) => {
-                left -= count;
-                if to.write_all(&buffer[..count]).is_err() {
-                    break;
-                }
-            }
-        }
-    }
-    for stream in [from, to] {
-        // The other side may have done it.
-        let _ = stream.shutdown(Shutdown::Both);
-    }
-}
-
-/// A way to a server that ends each connection after so many bytes of answers.
-fn cutting(port: u16, after: Arc<AtomicUsize>) -> String {
-    serving(move |client| {
-        let server = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        let (back, forth) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-        let most = after.load(Ordering::Relaxed);
-        std::thread::spawn(move || copy(client, server, usize::MAX));
-        copy(back, forth, most);
-    })
-}
 
 #[test]
 fn a_server_that_is_away_silent_or_no_directory_is_a_fault_in_time() {
@@ -115,7 +69,7 @@ fn a_server_that_is_away_silent_or_no_directory_is_a_fault_in_time() {
 fn an_answer_that_is_cut_anywhere_is_whole_or_a_fault() {
     let server = few();
     let after = Arc::new(AtomicUsize::new(usize::MAX));
-    let url = cutting(server.port(), Arc::clone(&after));
+    let url = cutting(([127, 0, 0, 1], server.port()).into(), Arc::clone(&after));
     let of = |groups: Value| changed(settings(&url), &json!({ "groups": groups }));
     for settings in
         [of(json!({"base": format!("ou=groups,{SUFFIX}")})), of(json!({"attribute": "memberOf", "max": 9}))]

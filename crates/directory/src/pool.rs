@@ -10,19 +10,19 @@ use crate::wire::failure::Failure;
 use crate::wire::servers::Servers;
 
 /// Connections to one directory. Each question has one for itself: there are as many as questions at once.
-pub(super) struct Pool {
-    pub(super) servers: Servers,
+pub(crate) struct Pool {
+    pub(crate) servers: Servers,
     idle: Mutex<Vec<(Connection, Instant)>>,
 }
 
 impl Pool {
-    pub(super) fn new(servers: Servers) -> Pool {
+    pub(crate) fn new(servers: Servers) -> Pool {
         Pool { servers, idle: Mutex::default() }
     }
 
     /// Asks on a connection that waits, or on a fresh one. Where one that waited turns out to be broken, as after a restart of the server,
     /// all that waited are thrown away, and the whole question is asked once more.
-    pub(super) fn ask<T>(
+    pub(crate) fn ask<T>(
         &self,
         until: Instant,
         question: impl Fn(&mut Connection) -> Result<T, Failure>,

@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use super::{certify, run};
+
 /// What everything in it is below.
 pub const SUFFIX: &str = "dc=example,dc=org";
 /// Who may see and do anything.
@@ -19,29 +21,6 @@ pub struct Slapd {
     folder: tempfile::TempDir,
     ports: [u16; 2],
     child: Option<Child>,
-}
-
-fn run(command: &mut Command) -> String {
-    let done = command.output().unwrap_or_else(|error| {
-        panic!("{command:?} cannot be run: {error}; scripts/install.sh installs what tests need")
-    });
-    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    assert!(done.status.success(), "{command:?}: {out}{err}");
-    out.into_owned()
-}
-
-/// A root, and a certificate by it for this machine.
-fn certify(folder: &Path) {
-    let openssl =
-        |arguments: &str| run(Command::new("openssl").args(arguments.split(' ')).current_dir(folder));
-    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
-    openssl(&format!("req -x509 {key} -days 2 -subj /CN=root -keyout root.key -out root.pem"));
-    openssl(&format!("req {key} -subj /CN=slapd -keyout server.key -out server.csr"));
-    let extensions = "subjectAltName=IP:127.0.0.1,DNS:localhost\nbasicConstraints=CA:FALSE\n";
-    std::fs::write(folder.join("extensions"), extensions).expect("a temporary folder takes a file");
-    openssl(
-        "x509 -req -days 2 -in server.csr -CA root.pem -CAkey root.key -CAcreateserial -extfile extensions -out server.pem",
-    );
 }
 
 fn configuration(folder: &Path, more: &str) -> String {
@@ -80,7 +59,7 @@ impl Slapd {
     /// When it cannot be started.
     pub fn start(ldif: &str, more: &str) -> Slapd {
         let folder = tempfile::tempdir().expect("tests need a temporary folder");
-        certify(folder.path());
+        certify(folder.path(), "127.0.0.1");
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).expect("a temporary folder takes a file");
