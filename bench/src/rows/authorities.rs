@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::thousands;
-use crate::measure::{median, pause, used};
+use crate::measure::{Line as Command, median, pause, run, used};
 use crate::page::{Goal, Line};
 use crate::service::Service;
 use crate::synthetic::SystemClock;
@@ -125,15 +125,14 @@ fn kept(bench: &Bench) -> Result<Vec<Line>> {
     let file = bench.path("people.json");
     let tokens: Vec<String> = (0..20).map(|number| format!("group {number}")).collect();
     std::fs::write(&file, json!({"users": {"ann": tokens}}).to_string())?;
-    let service = Service::start(bench, "kept", None, &[])?;
-    let mut client = service.client()?;
     let directory =
         json!({"kind": "listed", "settings": {"file": file}, "domain": "company", "kept_ms": 3_600_000});
-    client.change(
-        "POST",
-        "/declaration",
-        &json!({"declaration": {"version": 1, "authorities": {"directory": directory}}}),
-    )?;
+    let declared = bench.path("people.declared.json");
+    std::fs::write(&declared, json!({"version": 1, "authorities": {"directory": directory}}).to_string())?;
+    let apply = Command::new(&bench.program).and(["--data"]).and([bench.path("kept")]);
+    run(&apply.and(["apply", "-f"]).and([&declared]))?;
+    let service = Service::start(bench, "kept", None, &[])?;
+    let mut client = service.client()?;
     client.get("/authority/tokens?user=ann&domain=company")?;
     let each = bench.size(40_000) / CLIENTS;
     asks(&service, each.min(1_000))?;

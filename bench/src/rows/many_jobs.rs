@@ -229,7 +229,7 @@ fn writes(client: &mut Client) -> Result<(f64, f64, f64)> {
 /// Asks while the load goes on.
 fn measured(bench: &Bench, service: &Service, jobs: &Jobs, (wanted, load): (&Wanted, &Load)) -> Result<Told> {
     let (rounds, warm) =
-        if bench.small { (3, Duration::from_millis(100)) } else { (150, Duration::from_secs(5)) };
+        if bench.small { (3, Duration::from_millis(100)) } else { (1_000, Duration::from_secs(5)) };
     pause(warm);
     // Each on a connection of its own: one that rests is closed.
     let before = writes(&mut service.client()?)?;

@@ -21,6 +21,7 @@ use ingather_operations::answers_log::AnswersLog;
 use ingather_operations::jobs::BySchedule;
 use ingather_operations::jobs::events::{Listener, RunEvent};
 use ingather_operations::links::Links;
+use ingather_operations::search;
 use ingather_operations::system::Look;
 use ingather_operations::{Background, Context, Doing, Host, LogEntry, Service, Work, Writing};
 use ingather_server::Stop;
@@ -261,7 +262,7 @@ impl Running {
                     running.log(&format!("schedules cannot be looked at: {problem}"));
                     None
                 });
-                running.process.searches.let_go_of_old();
+                search::renew(&running.context());
                 // It may have noted that a job rests.
                 running.chores.tell();
                 let wait = again.map_or(limits::SCHEDULE_LOOK_MS_MAX, |again| again - wiring::now());

@@ -22,6 +22,8 @@ use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Wo
 use crate::problem::{Code, Problem, Result};
 use crate::system::jobs::{is_service, run_again};
 
+pub use opened::renew;
+
 const FOUND: &str = r#"{"summary": {"total": 2, "all_words": 1, "offset": 1, "hits": 1,
     "facets": {"types": [{"value": "text/plain", "count": 2}], "jobs": [{"value": "share", "count": 2}]},
     "notes": ["a sentence"], "corrections": [{"typed": "anual", "used": "annual"}]},

@@ -17,6 +17,19 @@ use crate::problem::{Problem, Result};
 /// Times that an index is opened again because the inventory knows a later commit.
 const ATTEMPTS_MAX: usize = 5;
 
+/// Has the index open that people search in a service, as of its last commit.
+pub fn renew(context: &Context<'_>) {
+    let Some(open) = context.registry.output(INDEX).and_then(|kind| kind.search) else { return };
+    if let Ok(Some(reader)) = context.host.reader() {
+        let process = context.host.process();
+        process.searches.renew(|| open(&opened_by(context, &reader)));
+    }
+}
+
+fn opened_by(context: &Context<'_>, reader: &Reader) -> OutputContext {
+    OutputContext { data: context.host.data().to_owned(), store: reader.id().to_owned(), session: 0 }
+}
+
 /// The index, and what the user may see of it: no identity is everything, an anonymous one what is open to all.
 ///
 /// The index is opened first. One read then tells what was confirmed of it and who may see what: an index that is older than
@@ -38,7 +51,7 @@ pub(super) fn open(
         .output(INDEX)
         .and_then(|kind| kind.search)
         .ok_or_else(|| Problem::unable("this program was built without the search index"))?;
-    let output_context = OutputContext { data: data.to_owned(), store: reader.id().to_owned(), session: 0 };
+    let output_context = opened_by(context, reader);
     let process = context.host.process();
     let searches = &process.searches;
     for _ in 0..ATTEMPTS_MAX {

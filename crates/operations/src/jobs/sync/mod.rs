@@ -415,6 +415,10 @@ pub(super) fn run_job(
         return Ok(Synced::of(&job, report));
     }
     let writing = context.host.write(&format!("sync of {}", wanted.root))?;
+    // Else the change of its definition would have a pass of a continuous job begin before this run. A run that was begun is announced already.
+    let announced = wanted.stored.as_ref().filter(|_| of == Of::Any);
+    let announced = announced.map(|job| context.host.process().announce(job, &context.host.cancel()));
+    let _announced = announced.transpose()?;
     let advises = !changes.is_empty() && request.advise;
     let leads_to = wanted.prepare(context, &writing, terms, advises.then(|| options(&request)))?;
     if let Some(leads_to) = leads_to.filter(|_| advises) {
