@@ -426,3 +426,35 @@ fn only_authorities_of_its_domain_are_asked_about_a_name() {
     assert_eq!(authorities.forget((None, &registry), Some(&user("bob@acme", "acme"))).unwrap(), 1);
     assert_eq!(authorities.forget((None, &registry), None).unwrap(), 1);
 }
+
+/// Each of them answers only once all of them have been asked: one after the other, or by fewer threads, none ever would.
+#[test]
+fn all_authorities_are_asked_at_once_however_many_there_are() {
+    const AUTHORITIES: usize = 40;
+    let clock = Arc::new(ByHand::default());
+    let met = Arc::new(Monitor::new(0));
+    let lanes: Vec<Arc<Lane>> = (0..AUTHORITIES)
+        .map(|number| {
+            let met = met.clone();
+            let directory = scripted(move |name| {
+                let mut asked = met.lock();
+                *asked += 1;
+                met.notify();
+                drop(met.wait_while(asked, |asked| *asked < AUTHORITIES));
+                known(name)
+            });
+            let opened: std::result::Result<Arc<dyn Authority>, Fault> = Ok(directory);
+            let of =
+                (format!("directory {number}"), "scripted".to_owned(), Group::named(format!("{number}")));
+            Arc::new(Lane::new(of, Asking::default(), opened, DAY))
+        })
+        .collect();
+    let lanes: Arc<[Arc<Lane>]> = lanes.into();
+    let authorities = Authorities { opened: Mutex::new(Opened { lanes: Some(lanes), ..Opened::default() }) };
+    let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
+    let ann = [User { name: "ann".to_owned(), domain: String::new() }];
+    let said = authorities.ask((None, &registry), &call(&clock), (&ann, Which::All)).unwrap();
+    let knows =
+        |said: &&Said| matches!(said.answer.as_deref(), Ok(Answer::Known(tokens)) if tokens.holds("ann"));
+    assert_eq!(said.iter().filter(knows).count(), AUTHORITIES);
+}
