@@ -59,15 +59,16 @@ pub(crate) const ACCESS: &str = "access";
 /// process, they answer the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessStand {
-    /// Numbers that no acl, no container and no change of access has yet.
-    next: [i64; 3],
+    /// Numbers that no acl, no container, no change of access and no job has yet: a job that goes is a change of access.
+    next: [i64; 4],
     /// A database server that crashed may have taken them back.
     connections_made: u64,
 }
 
 /// Where the store stands now.
 pub fn access_stand(sql: &mut Sql<'_>) -> Result<AccessStand> {
-    let next = [next_id(sql, "acl")?, next_id(sql, "container")?, next_id(sql, ACCESS)?];
+    let next =
+        [next_id(sql, "acl")?, next_id(sql, "container")?, next_id(sql, ACCESS)?, next_id(sql, "handle")?];
     Ok(AccessStand { next, connections_made: sql.connections_made() })
 }
 

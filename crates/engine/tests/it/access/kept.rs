@@ -127,3 +127,26 @@ fn what_was_kept_before_a_server_went_away_does_not_count() {
     let again = (0..10).find_map(|_| reads().ok()).flatten().expect("the server answers on a new connection");
     assert!(!Arc::ptr_eq(&first, &again));
 }
+
+/// What rules the entries of jobs that are gone rules no job that has come since.
+#[test]
+fn a_job_that_has_come_is_none_of_those_that_are_gone() {
+    let mut it = Folder::new(Kind::Sqlite);
+    it.store()
+        .write(Durability::Synced, |sql| {
+            containers::judge(sql, it.source(), it.folder, it.his, it.hers)?;
+            containers::judge(sql, it.source(), it.folder, it.hers, it.his)
+        })
+        .unwrap();
+    let before = it.filter(&ann());
+    it.world.output("one", "memory");
+    let definition = ingather_testkit::together::definition(&it.world, "docs", "", &["one"]);
+    it.world.job(definition);
+    let of = Reference {
+        job: Some(it.world.find("docs").unwrap().id),
+        acl_id: Some(it.hers),
+        container: Some(it.folder),
+    };
+    assert!(!before.permits(1, of), "nobody knew of it");
+    assert!(it.filter(&ann()).permits(1, of));
+}
