@@ -227,11 +227,15 @@ impl Reader {
         let seeds = both(sights.iter().map(Sight::named_seeds));
         let certain = Bounds::narrowest(sights.iter()).within(seeds, &is_closed, &|name| leads(name).1);
         let mut handed: Both<BTreeMap<String, Names>> = Default::default();
-        // Where not all seeds are named, what was reached by others stays, and hands down what it did.
+        // Where not all seeds are named, what was reached by others stays, and hands down what it did, to whom it led: nobody has asked what
+        // it says now.
         let names_all = sights.iter().all(|sight| sight.named > sight.seeds.len());
         let others = self.pages.keys().filter(|name| !names_all && !possible.contains(*name));
         for name in possible.iter().chain(others) {
-            let (leads, hands) = (leads(name), self.hands(name, &sights));
+            let (mut leads, hands) = (leads(name), self.hands(name, &sights));
+            if !possible.contains(name) {
+                leads.0.extend(self.led(name).possible);
+            }
             for (_, to) in leads.0 {
                 handed.1.entry(to).or_default().extend(hands.1.iter().cloned());
             }
