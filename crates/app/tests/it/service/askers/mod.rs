@@ -2,6 +2,7 @@
 //! answers.
 
 mod answers_log;
+mod kernel;
 mod proxies;
 mod proxy_page;
 mod socket;
