@@ -122,7 +122,9 @@ impl<'s> Tree<'s> {
 
     /// What the kernel lets somebody open.
     fn opens(&self, person: &Person, list: &str) -> BTreeSet<String> {
-        const OPEN: &str = "while (<STDIN>) { chomp; print \"$_\\n\" if open(my $file, '<', $_); }";
+        // All is read before anything is written: whoever writes the list reads nothing meanwhile.
+        const OPEN: &str =
+            "my @all = <STDIN>; for (@all) { chomp; print \"$_\\n\" if open(my $file, '<', $_); }";
         let mut command = person.command(Path::new("perl"));
         command.args(["-e", OPEN]).current_dir("/");
         let answer = finish(command, Some(list)).exits(0);
