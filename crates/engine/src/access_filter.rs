@@ -53,17 +53,18 @@ impl AccessFilters {
     ) -> std::result::Result<Option<Arc<AccessFilter>>, StoreError> {
         let Some(pending) = pending(sql, output)? else { return Ok(None) };
         let (groups, stand) = (connections::groups(sql)?, containers::access_stand(sql)?);
-        let judged = Judged { identity: identity.clone(), groups, stand };
-        let known = lock(&self.kept).iter().find(|kept| kept.is_of(&judged)).map(|kept| {
+        let known = lock(&self.kept).iter().find(|kept| kept.is_of(identity, &groups, &stand)).map(|kept| {
             let last = kept.filters.get(&output).filter(|last| last.pending() == Some(&pending));
             (kept.admitting.clone(), last.cloned())
         });
         let admitting = match known {
             Some((_, Some(last))) => return Ok(Some(last)),
             Some((admitting, None)) => admitting,
-            None => Arc::new(judge(sql, &judged.groups, identity)?),
+            None => Arc::new(judge(sql, &groups, identity)?),
         };
         let filter = Arc::new(AccessFilter::Only { admitting: admitting.clone(), pending });
+        // Somebody may hold many thousands of tokens: they are copied where something is kept alone.
+        let judged = Judged { identity: identity.clone(), groups, stand };
         self.keep(judged, admitting, output, filter.clone());
         Ok(Some(filter))
     }
@@ -89,11 +90,9 @@ impl AccessFilters {
 }
 
 impl Kept {
-    fn is_of(&self, judged: &Judged) -> bool {
-        if failpoint(Failpoint::FilterOutlivesAccess) {
-            return self.judged.identity == judged.identity;
-        }
-        self.judged == *judged
+    fn is_of(&self, who: &Identity, of: &HashMap<ConnectionId, Group>, at: &AccessStand) -> bool {
+        let Judged { identity, groups, stand } = &self.judged;
+        identity == who && (groups == of && stand == at || failpoint(Failpoint::FilterOutlivesAccess))
     }
 }
 

@@ -8,7 +8,6 @@ use ingather_model::fault::Fault;
 use ingather_model::limits;
 use serde::{Deserialize, Serialize};
 use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
-use tantivy::indexer::IndexWriterOptions;
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::schema::Schema;
 use tantivy::schema::document::Document;
@@ -26,8 +25,6 @@ const NEW: &str = "index.new";
 /// Where the index goes that was rebuilt, until it is removed.
 const OLD: &str = "index.old";
 
-/// Merges at once: a long one, and those of small segments beside it. Each has some ten MiB.
-const MERGES_AT_ONCE: usize = 2;
 /// A segment with a larger share of deleted entries is written anew.
 const DELETED_SHARE_MAX: f32 = 0.3;
 /// Longest wait for the lock: a process that was just started and has not begun its own program holds a copy of it, on a loaded
@@ -329,12 +326,7 @@ pub(crate) fn writer<D: Document>(
     memory: usize,
     path: &Path,
 ) -> Result<IndexWriter<D>, Fault> {
-    let options = IndexWriterOptions::builder()
-        .num_worker_threads(threads)
-        .memory_budget_per_thread(memory / threads)
-        .num_merge_threads(MERGES_AT_ONCE)
-        .build();
-    let opened = patiently(|| index.writer_with_options(options.clone()));
+    let opened = patiently(|| index.writer_with_num_threads(threads, memory));
     let writer = opened.map_err(|error| fault(error, path))?;
     ready(&writer).map_err(|error| fault(error, path))?;
     Ok(writer)

@@ -9,7 +9,6 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::Service;
-use super::client::asked;
 use super::runs::at_rest;
 use crate::people::ordinary;
 use crate::sandbox::{Kept, Sandbox};
@@ -200,24 +199,4 @@ fn what_a_person_wants_of_the_next_run_begins_one_at_once() {
         asks("/api/v1/documents/readmit", &document);
         finds(&service, &["a.txt", "b.txt"]);
     }
-}
-
-/// A change of the definition is a reason for a pass; whoever changes it with a run of their own is not hindered by that.
-#[test]
-fn a_sync_that_changes_a_continuous_job_is_not_in_its_own_way() {
-    let sandbox = sandbox(Kept::Sqlite);
-    let service = Service::start(&sandbox);
-    finds(&service, &["a.txt"]);
-    at_rest(&service, "root");
-    let socket = format!("unix:{}", sandbox.data().join("ingather.sock").display());
-    for (number, flags) in [["--exclude", "x*"], ["--exclude", "y*"], ["--exclude", "z*"]].iter().enumerate()
-    {
-        let name = format!("b{number}.txt");
-        sandbox.write(&name, "apple");
-        let root = sandbox.root();
-        asked(&sandbox, &socket, None, &[&["sync", root.to_str().unwrap(), "--update"], &flags[..]].concat())
-            .exits(0);
-        assert!(found(&service, "all=true").contains(&name));
-    }
-    service.end(Signal::TERM);
 }
