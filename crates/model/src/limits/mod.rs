@@ -70,6 +70,8 @@ pub const STORE_LOOK_MS: u64 = 100;
 pub const WIPE_LOOKS_MAX: u32 = 30;
 /// Pages of SQLite that a copy takes at once, 4 MiB.
 pub const SQLITE_COPY_PAGES: i32 = 1_024;
+/// Pages of SQLite's log from which on it is copied into the store: 64 MB (design store 1.3).
+pub const SQLITE_LOG_PAGES: u32 = 16_000;
 /// Longest wait for more before a small batch is sent, while more is being made, milliseconds.
 pub const SENDER_LINGER_MS: u64 = 20;
 /// Longest wait of a sender that has nothing to send before it looks what an output is to be told, milliseconds.

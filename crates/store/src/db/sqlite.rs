@@ -1,5 +1,7 @@
 //! SQLite: one writing connection behind a lock, a few readers.
 
+mod checkpoints;
+
 use ingather_model::limits;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -10,6 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 
+use self::checkpoints::Checkpoints;
 use super::write_times::WriteTimes;
 use super::{Column, Durability, Row, Sql, Value, stopping};
 use crate::error::{Result, StoreError, lacks_handles};
@@ -19,11 +22,16 @@ use crate::turns::{lock, lock_in_turn};
 
 pub(crate) struct Sqlite {
     path: PathBuf,
-    /// Fair: of several runs that write without pause none keeps the others waiting, nor a person who asks for something.
-    writer: Option<FairMutex<Connection>>,
+    writer: Option<Writer>,
     pub(super) times: WriteTimes,
     readers: Mutex<Vec<Connection>>,
     secrets: Option<Arc<Secrets>>,
+}
+
+struct Writer {
+    /// Fair: of several runs that write without pause none keeps the others waiting, nor a person who asks for something.
+    connection: FairMutex<Connection>,
+    checkpoints: Checkpoints,
 }
 
 pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreError {
@@ -53,7 +61,7 @@ pub(crate) fn failed(statement: &'static str, error: &rusqlite::Error) -> StoreE
 impl Sqlite {
     pub(crate) fn open(path: &Path, writing: bool, secrets: Option<Arc<Secrets>>) -> Result<Sqlite> {
         refuse_odd(path)?;
-        let writer = writing.then(|| open_writer(path)).transpose()?.map(FairMutex::new);
+        let writer = writing.then(|| open_writer(path)).transpose()?;
         let (path, times, readers) = (path.to_owned(), WriteTimes::default(), Mutex::default());
         Ok(Sqlite { path, writer, times, readers, secrets })
     }
@@ -68,7 +76,7 @@ impl Sqlite {
     /// `Full` and others; the store is as it was then. `Held` while somebody still reads as of before.
     pub(crate) fn write_anew(&self) -> Result<()> {
         let writer = self.writer.as_ref().ok_or_else(read_only)?;
-        let connection = lock_in_turn(writer);
+        let connection = lock_in_turn(&writer.connection);
         connection.execute_batch("PRAGMA synchronous = FULL; VACUUM").map_err(|e| failed("vacuum", &e))?;
         let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
         match busy.map_err(|e| failed("checkpoint", &e))? {
@@ -84,8 +92,8 @@ impl Sqlite {
     ) -> Result<T> {
         let writer = self.writer.as_ref().ok_or_else(read_only)?;
         // A panic between two statements leaves the connection usable: the transaction was rolled back.
-        let connection = lock_in_turn(writer);
-        let _timed = self.times.begin();
+        let connection = lock_in_turn(&writer.connection);
+        let timed = self.times.begin();
         let begin = match durability {
             Durability::Synced => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
             Durability::Relaxed => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
@@ -96,6 +104,9 @@ impl Sqlite {
         stopping::begins();
         connection.execute_batch("COMMIT").map_err(|e| failed("commit", &e))?;
         std::mem::forget(rollback);
+        drop(timed);
+        drop(connection);
+        writer.checkpoints.copy_if_due(&self.path, &writer.connection, &self.times);
         Ok(done)
     }
 
@@ -182,14 +193,14 @@ fn refuse_odd(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn open_writer(path: &Path) -> Result<Connection> {
+fn open_writer(path: &Path) -> Result<Writer> {
     let mut connection = Connection::open(path).map_err(|e| failed("open", &e))?;
-    // 16,000 pages: 64 MB of log before a checkpoint (design store 1.3).
     prepare(
         &mut connection,
-        "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 16000;",
+        "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA cache_size = -65536;",
     )?;
-    Ok(connection)
+    let checkpoints = Checkpoints::of(&mut connection)?;
+    Ok(Writer { connection: FairMutex::new(connection), checkpoints })
 }
 
 fn open_reader(path: &Path) -> Result<Connection> {
