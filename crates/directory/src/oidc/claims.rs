@@ -40,12 +40,19 @@ pub(super) fn name(meant: &Meant, claims: &Claims) -> Result<String, String> {
     let of = meant.name.0.join(".");
     let name = match meant.name.of(claims) {
         Some(Value::String(name)) if is_a_name(name) => name.clone(),
-        Some(Value::String(_)) => return Err(format!("the token has a claim `{of}`, which nobody can be called by")),
+        Some(Value::String(_)) => {
+            return Err(format!("the token has a claim `{of}`, which nobody can be called by"));
+        }
         Some(_) => return Err(format!("the token has a claim `{of}` that is no text, and so names nobody")),
-        None => return Err(format!("the token has no claim `{of}`, and so names nobody; let the provider put it in")),
+        None => {
+            return Err(format!(
+                "the token has no claim `{of}`, and so names nobody; let the provider put it in"
+            ));
+        }
     };
     // Whoever may type an address that nobody has checked would choose whose documents they find.
-    let unproven = meant.name.first() == "email" && claims.get("email_verified").is_some_and(|said| *said != Value::Bool(true));
+    let unproven = meant.name.first() == "email"
+        && claims.get("email_verified").is_some_and(|said| *said != Value::Bool(true));
     match unproven {
         true => Err("the provider has not verified the address that is to name whose token it is".to_owned()),
         false => Ok(name),
@@ -105,6 +112,7 @@ fn groups<'c>(path: &Path, claims: &'c Claims) -> (Vec<&'c str>, bool) {
 /// groups).
 fn are_elsewhere(path: &Path, claims: &Claims) -> bool {
     let named = claims.get("_claim_names").is_some_and(|names| names.get(path.first()).is_some());
-    let has = claims.get("hasgroups").is_some_and(|has| *has != Value::Bool(false) && *has != Value::from("false"));
+    let has =
+        claims.get("hasgroups").is_some_and(|has| *has != Value::Bool(false) && *has != Value::from("false"));
     named || has
 }

@@ -43,7 +43,11 @@ impl Http {
             .proxy(None)
             .user_agent(concat!("ingather/", env!("CARGO_PKG_VERSION")))
             .build();
-        Ok(Http(Agent::with_parts(config, DefaultConnector::default(), HereWithoutTls(DefaultResolver::default()))))
+        Ok(Http(Agent::with_parts(
+            config,
+            DefaultConnector::default(),
+            HereWithoutTls(DefaultResolver::default()),
+        )))
     }
 
     /// Looks at an address until a time, as whoever has this token, where one is given.
@@ -63,7 +67,8 @@ impl Http {
         }
         let mut reply = request.call().map_err(|error| in_words(at, &error))?;
         let kind = reply.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase();
+        let kind =
+            kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase();
         let status = reply.status();
         let body = reply.body_mut().with_config().limit(limits::OIDC_ANSWER_BYTES_MAX);
         let body = body.read_to_vec().map_err(|error| in_words(at, &error))?;
@@ -100,7 +105,9 @@ fn shown(at: &Uri) -> String {
 fn in_words(at: &Uri, error: &Error) -> String {
     match error {
         Error::Timeout(_) => LATE.to_owned(),
-        Error::BodyExceedsLimit(_) | Error::LargeResponseHeader(..) => format!("{} answers with too much", shown(at)),
+        Error::BodyExceedsLimit(_) | Error::LargeResponseHeader(..) => {
+            format!("{} answers with too much", shown(at))
+        }
         Error::Rustls(error) => format!("the certificate of the provider is not accepted: {error}"),
         Error::Io(error) if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
             format!("the certificate of the provider is not accepted: {error}")
@@ -129,7 +136,12 @@ pub(super) fn address(text: &str) -> Option<Uri> {
 struct HereWithoutTls(DefaultResolver);
 
 impl Resolver for HereWithoutTls {
-    fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, Error> {
         let found = self.0.resolve(uri, config, timeout)?;
         if uri.scheme_str() == Some("https") {
             return Ok(found);
@@ -148,10 +160,12 @@ fn roots(ca_file: Option<&Path>) -> Result<Arc<Vec<Certificate<'static>>>, Strin
     let owned = |der: CertificateDer<'_>| Certificate::from_der(der.as_ref()).to_owned();
     let Some(file) = ca_file else {
         // Of the many roots of a system, one that cannot be read is no loss.
-        let all = || Arc::new(rustls_native_certs::load_native_certs().certs.into_iter().map(owned).collect());
+        let all =
+            || Arc::new(rustls_native_certs::load_native_certs().certs.into_iter().map(owned).collect());
         return Ok(OF_THE_SYSTEM.get_or_init(all).clone());
     };
-    let unusable = |what: &dyn std::fmt::Display| format!("`ca_file` {} cannot be used: {what}", file.display());
+    let unusable =
+        |what: &dyn std::fmt::Display| format!("`ca_file` {} cannot be used: {what}", file.display());
     let size = std::fs::metadata(file).map_err(|error| unusable(&error))?.len();
     if size > limits::LDAP_CERTIFICATES_BYTES_MAX {
         return Err(unusable(&"it is too large"));

@@ -79,7 +79,10 @@ mod tests {
 
     #[test]
     fn objects_are_read_whole_and_with_each_name_once() {
-        assert_eq!(object(br#" {"a": [1, -2, 0.5, null, true, "x", {"a": {}}]} "#).map(|object| object.len()), Some(1));
+        assert_eq!(
+            object(br#" {"a": [1, -2, 0.5, null, true, "x", {"a": {}}]} "#).map(|object| object.len()),
+            Some(1)
+        );
         let deep = [b"{\"a\":".repeat(10_000), b"1".to_vec(), b"}".repeat(10_000)].concat();
         for wrong in [
             &b"[]"[..],

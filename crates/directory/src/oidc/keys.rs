@@ -26,7 +26,8 @@ pub(super) enum Found<'k> {
 
 /// The keys of a set. One that is not for signatures, or of a kind that nobody here knows, is none; a set that is no set is an error.
 pub(super) fn read(set: &serde_json::Map<String, Value>) -> Result<Vec<Key>, &'static str> {
-    let all = set.get("keys").and_then(Value::as_array).ok_or("what it publishes as its keys is no set of keys")?;
+    let all =
+        set.get("keys").and_then(Value::as_array).ok_or("what it publishes as its keys is no set of keys")?;
     if all.len() > limits::OIDC_KEYS_MAX {
         return Err("it publishes more keys than a provider has");
     }
@@ -57,7 +58,9 @@ fn key(value: &Value) -> Option<Key> {
             EllipticCurve::P384 => &[Algorithm::ES384],
             _ => return None,
         },
-        AlgorithmParameters::OctetKeyPair(parameters) if parameters.curve == EllipticCurve::Ed25519 => &[Algorithm::EdDSA],
+        AlgorithmParameters::OctetKeyPair(parameters) if parameters.curve == EllipticCurve::Ed25519 => {
+            &[Algorithm::EdDSA]
+        }
         // A shared secret among them: whoever reads the keys could sign by it.
         _ => return None,
     };
@@ -74,7 +77,9 @@ fn key(value: &Value) -> Option<Key> {
 
 /// The key that a token names for its algorithm. Without a name it is the only one for that algorithm; keys are not tried one after the other.
 pub(super) fn find<'k>(keys: &'k [Key], kid: Option<&str>, algorithm: Algorithm) -> Found<'k> {
-    let fits = |key: &&Key| key.algorithms.contains(&algorithm) && kid.is_none_or(|kid| key.kid.as_deref() == Some(kid));
+    let fits = |key: &&Key| {
+        key.algorithms.contains(&algorithm) && kid.is_none_or(|kid| key.kid.as_deref() == Some(kid))
+    };
     let mut found = keys.iter().filter(fits);
     match (found.next(), found.next()) {
         (Some(one), None) => Found::One(&one.key),

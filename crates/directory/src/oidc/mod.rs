@@ -68,12 +68,20 @@ enum Not {
 impl Authority for Issuer {
     fn check(&self, call: &CallContext) -> Result<String, Fault> {
         let until = after(Duration::from_millis(WITHIN_MS.into()));
-        let known = provider::learn(&self.meant, call.steady(), until).map_err(|why| Fault::passing("provider", why))?;
+        let known = provider::learn(&self.meant, call.steady(), until)
+            .map_err(|why| Fault::passing("provider", why))?;
         if self.meant.user_info && !known.has_user_info() {
-            return Err(Fault::refused("provider", "the provider names no address at which people are asked about (userinfo)"));
+            return Err(Fault::refused(
+                "provider",
+                "the provider names no address at which people are asked about (userinfo)",
+            ));
         }
         let keys = known.keys.len();
-        Ok(format!("it is {} and publishes {keys} {}", self.meant.issuer, if keys == 1 { "key" } else { "keys" }))
+        Ok(format!(
+            "it is {} and publishes {keys} {}",
+            self.meant.issuer,
+            if keys == 1 { "key" } else { "keys" }
+        ))
     }
 
     fn tokens(&self, call: &CallContext, account: &Account<'_>) -> Result<Answer, Fault> {
@@ -88,14 +96,18 @@ impl Authority for Issuer {
         let until = after(account.within);
         let verified = match self.verify(presented.token(), call, until)? {
             Ok(verified) => verified,
-            Err(Not::Ours) => return Err(refused("what was presented is no token of this provider".to_owned())),
+            Err(Not::Ours) => {
+                return Err(refused("what was presented is no token of this provider".to_owned()));
+            }
             Err(Not::Counting(why)) => return Err(refused(why)),
         };
         if verified.name != account.name {
             return Err(refused("the token that was presented is that of somebody else".to_owned()));
         }
         let told = match self.meant.user_info {
-            true => self.provider.user_info(&self.meant, (presented.token(), &verified.claims), call, until)?,
+            true => {
+                self.provider.user_info(&self.meant, (presented.token(), &verified.claims), call, until)?
+            }
             false => verified.claims,
         };
         Ok(claims::answer(&self.meant, &verified.name, &told))
@@ -112,7 +124,12 @@ impl Authority for Issuer {
 
 impl Issuer {
     /// Verifies a token, the way to every word that is believed of it.
-    fn verify(&self, token: &str, call: &CallContext, until: Instant) -> Result<Result<Verified, Not>, Fault> {
+    fn verify(
+        &self,
+        token: &str,
+        call: &CallContext,
+        until: Instant,
+    ) -> Result<Result<Verified, Not>, Fault> {
         let Some(unverified) = Unverified::read(token).filter(|token| token.is_of(&self.meant.issuer)) else {
             return Ok(Err(Not::Ours));
         };

@@ -85,11 +85,21 @@ impl Drop for Place<'_> {
 
 impl Provider {
     /// The key that a token says it is signed by.
-    pub(super) fn key(&self, meant: &Meant, head: &Head<'_>, call: &CallContext, until: Instant) -> Result<Chosen, Fault> {
+    pub(super) fn key(
+        &self,
+        meant: &Meant,
+        head: &Head<'_>,
+        call: &CallContext,
+        until: Instant,
+    ) -> Result<Chosen, Fault> {
         let (known, asked) = self.known(meant, Want::Kept, call, until)?;
         let (known, failed) = match keys::find(&known.keys, head.kid, head.algorithm) {
             Found::One(key) => return Ok(Chosen::Key(key.clone())),
-            Found::Several => return Ok(Chosen::None("the token does not say by which of the keys of its issuer it is signed (`kid`)")),
+            Found::Several => {
+                return Ok(Chosen::None(
+                    "the token does not say by which of the keys of its issuer it is signed (`kid`)",
+                ));
+            }
             Found::None => {
                 let newer = self.known(meant, Want::NewerThan(asked), call, until)?.0;
                 (newer, lock(&self.state).failed.clone())
@@ -104,7 +114,13 @@ impl Provider {
     }
 
     /// What is known of the provider, and how often it was asked for that. Where it cannot be asked, what was known goes on for a while.
-    fn known(&self, meant: &Meant, want: Want, call: &CallContext, until: Instant) -> Result<(Arc<Known>, u64), Fault> {
+    fn known(
+        &self,
+        meant: &Meant,
+        want: Want,
+        call: &CallContext,
+        until: Instant,
+    ) -> Result<(Arc<Known>, u64), Fault> {
         let now = call.steady();
         let (known, is_due, asked) = {
             let state = lock(&self.state);
@@ -176,10 +192,14 @@ impl Provider {
         until: Instant,
     ) -> Result<Claims, Fault> {
         let (known, _) = self.known(meant, Want::Kept, call, until)?;
-        let at = known.user_info.as_ref().ok_or_else(|| away("the provider names no address at which people are asked about (userinfo)"))?;
+        let at = known.user_info.as_ref().ok_or_else(|| {
+            away("the provider names no address at which people are asked about (userinfo)")
+        })?;
         let of_token = |why: String| Fault::refused(OF_WHAT_IS_PRESENTED, why);
         let Some(sub) = verified.get("sub").and_then(Value::as_str) else {
-            return Err(of_token("the token has no `sub`, by which an answer of the provider could be compared".to_owned()));
+            return Err(of_token(
+                "the token has no `sub`, by which an answer of the provider could be compared".to_owned(),
+            ));
         };
         let reply = known.http.get(at, Some(token), until).map_err(|why| away(&why))?;
         match reply.status {
@@ -193,7 +213,8 @@ impl Provider {
         if reply.kind == "application/jwt" {
             return Err(away("the provider signs its answers about people; let it send them as plain JSON"));
         }
-        let claims = json::object(&reply.body).ok_or_else(|| away("the provider answers about a person with what is no object of JSON"))?;
+        let claims = json::object(&reply.body)
+            .ok_or_else(|| away("the provider answers about a person with what is no object of JSON"))?;
         match claims.get("sub").and_then(Value::as_str) == Some(sub) {
             true => Ok(claims),
             false => Err(away("the provider answers about somebody else than whose token it is (`sub`)")),
@@ -207,7 +228,10 @@ pub(super) fn learn(meant: &Meant, at: i64, until: Instant) -> Result<Known, Str
     let told = http.object(&meant.discovery, until)?;
     let issuer = told.get("issuer").and_then(Value::as_str);
     if issuer != Some(&meant.issuer) {
-        return Err("what answers there is another issuer than `issuer` says; both must be the same letter by letter".to_owned());
+        return Err(
+            "what answers there is another issuer than `issuer` says; both must be the same letter by letter"
+                .to_owned(),
+        );
     }
     let address = |name: &str| match told.get(name) {
         None => Ok(None),

@@ -132,10 +132,14 @@ impl Settings {
         let wrong = "`issuer` must be such as https://login.example.org/realms/staff; without TLS it is a provider on this machine alone, \
             such as http://127.0.0.1:8080";
         let at = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
-        let is_plain = !self.issuer.contains(['?', '#', '@']) && self.issuer.chars().all(|c| c.is_ascii_graphic());
+        let is_plain =
+            !self.issuer.contains(['?', '#', '@']) && self.issuer.chars().all(|c| c.is_ascii_graphic());
         let discovery = http::address(&at).filter(|_| is_plain).ok_or(wrong)?;
         if self.user_info && self.groups_claim.is_none() {
-            return Err("`user_info` asks for groups; `groups_claim` says which claim of the answer has them".to_owned());
+            return Err(
+                "`user_info` asks for groups; `groups_claim` says which claim of the answer has them"
+                    .to_owned(),
+            );
         }
         if self.groups_claim.is_some() && self.user_prefix == self.group_prefix {
             let told =
@@ -146,7 +150,9 @@ impl Settings {
             return Err("`keys_away_ms` must not be less than `keys_ms`".to_owned());
         }
         let path = |setting: &str, text: &str| {
-            Path::read(text).ok_or_else(|| format!("`{setting}` must be the name of a claim, such as groups or realm_access.roles"))
+            Path::read(text).ok_or_else(|| {
+                format!("`{setting}` must be the name of a claim, such as groups or realm_access.roles")
+            })
         };
         Ok(Meant {
             discovery,
@@ -183,14 +189,28 @@ mod tests {
 
     #[test]
     fn issuers_are_addresses_and_without_tls_of_this_machine_alone() {
-        for fits in
-            ["https://a", "https://a/", "https://a:8443/realms/x", "http://127.0.0.1:80/x", "http://localhost", "http://[::1]:7"]
-        {
+        for fits in [
+            "https://a",
+            "https://a/",
+            "https://a:8443/realms/x",
+            "http://127.0.0.1:80/x",
+            "http://localhost",
+            "http://[::1]:7",
+        ] {
             assert_eq!(told(&json!({"issuer": fits})), None, "{fits}");
         }
-        for wrong in
-            ["a", "ftp://a", "https://", "http://a", "http://10.0.0.1", "https://u@a", "https://a?b", "https://a#b", "https://a b", ""]
-        {
+        for wrong in [
+            "a",
+            "ftp://a",
+            "https://",
+            "http://a",
+            "http://10.0.0.1",
+            "https://u@a",
+            "https://a?b",
+            "https://a#b",
+            "https://a b",
+            "",
+        ] {
             assert!(told(&json!({"issuer": wrong})).is_some_and(|told| told.contains("issuer")), "{wrong}");
         }
     }

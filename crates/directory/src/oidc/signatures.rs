@@ -7,7 +7,9 @@ use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{Error, ErrorKind, Result};
 use jsonwebtoken::signature::{Error as Mismatch, Verifier};
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, DecodingKeyKind};
-use ring::signature::{self as ring_signatures, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm};
+use ring::signature::{
+    self as ring_signatures, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm,
+};
 
 /// The algorithms whose signatures count, by how tokens write them. Keys of RSA have 2,048 to 8,192 bits.
 pub(super) const ALGORITHMS: [(&str, Algorithm); 9] = [
@@ -31,7 +33,9 @@ pub(super) fn is_by(key: &DecodingKey, algorithm: Algorithm, signed: &[u8], sign
     };
     static INSTALLED: Once = Once::new();
     // Nothing else in this program verifies tokens, and had somebody installed another one, it would verify as well.
-    INSTALLED.call_once(|| drop(PROVIDER.install_default()));
+    INSTALLED.call_once(|| {
+        let _ = PROVIDER.install_default();
+    });
     jsonwebtoken::crypto::verify(signature, signed, key, algorithm).unwrap_or(false)
 }
 

@@ -62,10 +62,14 @@ impl<'t> Unverified<'t> {
         if self.head.contains_key("crit") {
             return Err("the token needs something that is not understood here (`crit`)".to_owned());
         }
-        if let Some(kind) = text("typ")?.filter(|kind| !KINDS.iter().any(|one| one.eq_ignore_ascii_case(kind))) {
+        if let Some(kind) =
+            text("typ")?.filter(|kind| !KINDS.iter().any(|one| one.eq_ignore_ascii_case(kind)))
+        {
             // What anybody may have written is not said again.
             let _ = kind;
-            return Err("it is a token of another kind (`typ`); send an access token or an ID token".to_owned());
+            return Err(
+                "it is a token of another kind (`typ`); send an access token or an ID token".to_owned()
+            );
         }
         let algorithm = text("alg")?.unwrap_or_default();
         let found = ALGORITHMS.iter().find(|(name, _)| *name == algorithm);
@@ -95,7 +99,9 @@ pub(super) fn counts(meant: &Meant, claims: &Claims, now: i64) -> Result<i64, St
         return Err("the token has expired; log in anew".to_owned());
     }
     if time(claims, "nbf")?.is_some_and(|from| now.saturating_add(leeway) < from) {
-        return Err("the token does not count yet; compare the clocks of the provider and of this machine".to_owned());
+        return Err(
+            "the token does not count yet; compare the clocks of the provider and of this machine".to_owned()
+        );
     }
     let said = |name: &str| claims.get(name).and_then(Value::as_str);
     let is_ours = match claims.get("aud") {
@@ -116,7 +122,10 @@ pub(super) fn counts(meant: &Meant, claims: &Claims, now: i64) -> Result<i64, St
     }
     // Whoever sends it would have to prove that they have a key (RFC 9449, RFC 8705), which nobody looks at here.
     if claims.contains_key("cnf") {
-        return Err("the token is bound to a key of whoever asked for it (`cnf`), and that is not looked at here".to_owned());
+        return Err(
+            "the token is bound to a key of whoever asked for it (`cnf`), and that is not looked at here"
+                .to_owned(),
+        );
     }
     // RFC 8417: that something happened to somebody is no proof of who asks, even where its head has no kind.
     if claims.contains_key("events") {

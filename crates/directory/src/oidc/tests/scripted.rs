@@ -10,9 +10,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::rand::SystemRandom;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair,
-    KeyPair, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512, RsaEncoding,
-    RsaKeyPair,
+    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm,
+    Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256,
+    RSA_PSS_SHA384, RSA_PSS_SHA512, RsaEncoding, RsaKeyPair,
 };
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject;
@@ -66,7 +66,8 @@ impl Signer {
                 json!({"kty": "RSA", "n": coded(public.n), "e": coded(public.e)})
             }
             Signer::Curve(pair, name) => {
-                let (x, y) = pair.public_key().as_ref()[1..].split_at((pair.public_key().as_ref().len() - 1) / 2);
+                let (x, y) =
+                    pair.public_key().as_ref()[1..].split_at((pair.public_key().as_ref().len() - 1) / 2);
                 json!({"kty": "EC", "crv": name, "x": coded(x), "y": coded(y)})
             }
             Signer::Ed(pair) => json!({"kty": "OKP", "crv": "Ed25519", "x": coded(pair.public_key())}),
@@ -96,7 +97,8 @@ impl Signer {
 
     /// A token with this head and these claims, whatever they are.
     pub(super) fn signs(&self, head: &str, claims: &str) -> String {
-        let algorithm = serde_json::from_str::<Value>(head).ok().and_then(|head| Some(head["alg"].as_str()?.to_owned()));
+        let algorithm =
+            serde_json::from_str::<Value>(head).ok().and_then(|head| Some(head["alg"].as_str()?.to_owned()));
         let signed = format!("{}.{}", coded(head), coded(claims));
         let signature = self.signature(&algorithm.unwrap_or_default(), signed.as_bytes());
         format!("{signed}.{}", coded(signature))
@@ -174,7 +176,8 @@ impl Scripted {
 
     /// Publishes these keys, by name.
     pub(super) fn publishes(&self, keys: &[(&str, &Signer)]) {
-        let keys: Vec<Value> = keys.iter().map(|(kid, key)| changed(key.jwk(), &json!({ "kid": kid }))).collect();
+        let keys: Vec<Value> =
+            keys.iter().map(|(kid, key)| changed(key.jwk(), &json!({ "kid": kid }))).collect();
         self.served().keys = json!({ "keys": keys });
     }
 
@@ -221,7 +224,9 @@ fn serve(mut stream: TcpStream, served: &Mutex<Served>) -> std::io::Result<()> {
             reader.read_line(&mut header)?;
             match header.trim().split_once(": ") {
                 None => break,
-                Some((name, value)) if name.eq_ignore_ascii_case("authorization") => authorization = Some(value.to_owned()),
+                Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
+                    authorization = Some(value.to_owned())
+                }
                 Some(_) => {}
             }
         }
@@ -230,7 +235,9 @@ fn serve(mut stream: TcpStream, served: &Mutex<Served>) -> std::io::Result<()> {
             *served.asked.entry(path.clone()).or_default() += 1;
             served.authorizations.extend(authorization);
             let (status, kind, body) = match path.as_str() {
-                "/.well-known/openid-configuration" => (200, "application/json", served.discovery.to_string()),
+                "/.well-known/openid-configuration" => {
+                    (200, "application/json", served.discovery.to_string())
+                }
                 "/keys" => (200, "application/json", served.keys.to_string()),
                 "/me" => served.user_info.clone(),
                 _ => (404, "text/plain", String::new()),
@@ -243,8 +250,14 @@ fn serve(mut stream: TcpStream, served: &Mutex<Served>) -> std::io::Result<()> {
     }
 }
 
-fn answer(stream: &mut TcpStream, does: Does, (status, kind, body): (u16, &str, String)) -> std::io::Result<()> {
-    let head = |length: usize| format!("HTTP/1.1 {status} Said\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n");
+fn answer(
+    stream: &mut TcpStream,
+    does: Does,
+    (status, kind, body): (u16, &str, String),
+) -> std::io::Result<()> {
+    let head = |length: usize| {
+        format!("HTTP/1.1 {status} Said\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n")
+    };
     let broken = || Err(std::io::ErrorKind::BrokenPipe.into());
     let plain = |body: &str| format!("{}{body}", head(body.len()));
     let text = match does {
