@@ -1,5 +1,7 @@
 //! What the authorities of a program answer together, with authorities that the tests move by hand.
 
+mod presented;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
