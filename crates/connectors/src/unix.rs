@@ -367,7 +367,7 @@ mod tests {
 
     fn ask(accounts: &Accounts, user: &str) -> Result<Answer, Fault> {
         let call = CallContext { clock: Arc::new(Still), cancel: Cancel::default() };
-        accounts.tokens(&call, &Asked { name: user, within: Duration::from_secs(1) })
+        accounts.tokens(&call, &Asked { name: user, presented: None, within: Duration::from_secs(1) })
     }
 
     fn known(uid: u32, groups: &[u32]) -> Result<Answer, Fault> {

@@ -112,7 +112,7 @@ fn groups<'c>(path: &Path, claims: &'c Claims) -> (Vec<&'c str>, bool) {
 /// groups).
 fn are_elsewhere(path: &Path, claims: &Claims) -> bool {
     let named = claims.get("_claim_names").is_some_and(|names| names.get(path.first()).is_some());
-    let has =
-        claims.get("hasgroups").is_some_and(|has| *has != Value::Bool(false) && *has != Value::from("false"));
+    let is_no = |has: &Value| has.as_bool() == Some(false) || has.as_str() == Some("false");
+    let has = claims.get("hasgroups").is_some_and(|has| !is_no(has));
     named || has
 }

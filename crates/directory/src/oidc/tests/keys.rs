@@ -90,10 +90,10 @@ fn while_the_provider_is_away_known_keys_go_on_for_a_time_and_no_longer() {
 #[test]
 fn a_token_that_names_no_key_is_verified_by_the_only_one_for_its_algorithm() {
     let provider = Scripted::start();
-    let nameless = RSA.signs(r#"{"alg":"RS256"}"#, &provider.claims(&json!({})).to_string());
+    let unnamed = RSA.signs(r#"{"alg":"RS256"}"#, &provider.claims(&json!({})).to_string());
     let told = |keys: Value| {
         provider.served().keys = keys;
-        World::of(&provider.settings(&json!({}))).person(&nameless)
+        World::of(&provider.settings(&json!({}))).person(&unnamed)
     };
     assert_eq!(told(json!({"keys": [RSA.jwk()]})), ann());
     assert_eq!(

@@ -78,9 +78,9 @@ fn answers_about_somebody_else_signed_ones_and_refusals_are_faults() {
         let Fault::Refused(reason) = &fault else { panic!("{fault:?}") };
         assert_eq!(reason.code, OF_WHAT_IS_PRESENTED, "about the token, and no reason for a rest");
     }
-    let nameless = World::of(&provider.settings(&json!({"user_info": true, "name_claim": "azp"})));
+    let unnamed = World::of(&provider.settings(&json!({"user_info": true, "name_claim": "azp"})));
     let token = provider.token(&json!({"sub": null}));
-    assert!(nameless.tokens("search", Some(&token)).unwrap_err().to_string().contains("no `sub`"));
+    assert!(unnamed.tokens("search", Some(&token)).unwrap_err().to_string().contains("no `sub`"));
 }
 
 #[test]
