@@ -102,7 +102,11 @@ pub(crate) const HEAVY: &[Heavy] = &[
     },
     // The bench compares the index with the bare library.
     Heavy { library: "tantivy", only: &[INDEX, BENCH], instead: "go through the contract of outputs" },
-    Heavy { library: "ureq", only: &[CONNECTORS, NOTIFY], instead: "go through the contract of a connector" },
+    Heavy {
+        library: "ureq",
+        only: &[CONNECTORS, DIRECTORY, NOTIFY],
+        instead: "go through the contract of a connector",
+    },
     Heavy { library: "lettre", only: &[NOTIFY], instead: "go through the contract of a notifier" },
     Heavy { library: "clap", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },

@@ -155,6 +155,7 @@ pub(crate) fn caller() -> Caller<'static> {
         roles: &[Role::Admin],
         identity: &|| Ok(ingather_connectors::unix::calling_user()?.into()),
         places: Places::Any,
+        themselves: None,
     }
 }
 

@@ -61,6 +61,8 @@ pub const AUTHORITIES: &[&AuthorityKind] = &[
     &ingather_directory::ldap::AUTHORITY,
     &listed::AUTHORITY,
     &null::AUTHORITY,
+    #[cfg(feature = "ldap")]
+    &ingather_directory::oidc::AUTHORITY,
     &unix::AUTHORITY,
 ];
 

@@ -177,7 +177,7 @@ mod tests {
 
     fn ask(authority: &dyn Authority, name: &str, now: i64) -> Result<Answer, Fault> {
         let call = CallContext { clock: Arc::new(At(now)), cancel: Cancel::default() };
-        authority.tokens(&call, &Account { name, within: Duration::from_secs(1) })
+        authority.tokens(&call, &Account { name, presented: None, within: Duration::from_secs(1) })
     }
 
     fn known(tokens: &str) -> Result<Answer, Fault> {
@@ -200,7 +200,13 @@ mod tests {
         let known = ("ann", ["staff", "people"].as_slice());
         suites::authority(
             &AUTHORITY,
-            &AuthoritySample { settings, known: Some(known), cut: None, obstruct: Some(&obstruct) },
+            &AuthoritySample {
+                settings,
+                known: Some(known),
+                presented: None,
+                cut: None,
+                obstruct: Some(&obstruct),
+            },
         );
     }
 

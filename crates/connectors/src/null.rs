@@ -113,7 +113,10 @@ mod tests {
     #[test]
     fn it_keeps_what_an_authority_promises() {
         let settings = serde_json::json!({});
-        suites::authority(&AUTHORITY, &AuthoritySample { settings, known: None, cut: None, obstruct: None });
+        suites::authority(
+            &AUTHORITY,
+            &AuthoritySample { settings, known: None, presented: None, cut: None, obstruct: None },
+        );
     }
 
     #[test]

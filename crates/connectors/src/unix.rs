@@ -287,7 +287,13 @@ mod tests {
         let settings = serde_json::json!({});
         let known = ("root", [unix_user(0), UNIX_EVERYONE.to_owned()]);
         let tokens = known.1.each_ref().map(String::as_str);
-        let sample = AuthoritySample { settings, known: Some((known.0, &tokens)), cut: None, obstruct: None };
+        let sample = AuthoritySample {
+            settings,
+            known: Some((known.0, &tokens)),
+            presented: None,
+            cut: None,
+            obstruct: None,
+        };
         suites::authority(&AUTHORITY, &sample);
     }
 
@@ -320,7 +326,13 @@ mod tests {
         let settings = serde_json::json!({});
         suites::authority(
             &KIND,
-            &AuthoritySample { settings, known: Some(known), cut: Some(&cut), obstruct: Some(&obstruct) },
+            &AuthoritySample {
+                settings,
+                known: Some(known),
+                presented: None,
+                cut: Some(&cut),
+                obstruct: Some(&obstruct),
+            },
         );
     }
 
@@ -355,7 +367,7 @@ mod tests {
 
     fn ask(accounts: &Accounts, user: &str) -> Result<Answer, Fault> {
         let call = CallContext { clock: Arc::new(Still), cancel: Cancel::default() };
-        accounts.tokens(&call, &Asked { name: user, within: Duration::from_secs(1) })
+        accounts.tokens(&call, &Asked { name: user, presented: None, within: Duration::from_secs(1) })
     }
 
     fn known(uid: u32, groups: &[u32]) -> Result<Answer, Fault> {

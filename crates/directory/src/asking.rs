@@ -45,3 +45,11 @@ pub(crate) fn asked_for(names: impl IntoIterator<Item = Option<String>>) -> Vec<
     // RFC 4511, 4.5.1.8: no attribute at all.
     if names.is_empty() { vec!["1.1".to_owned()] } else { names }
 }
+
+/// The token of a name behind a prefix; none where it would be one of the other kind, whose prefix is `others`: nobody whom a directory lets choose
+/// the name `group:staff` has a token of that group by it (decision 0043).
+pub(crate) fn of_one_kind(prefix: &str, others: &str, name: &str) -> Option<String> {
+    let token = format!("{prefix}{name}");
+    let is_mistaken = others.len() > prefix.len() && token.starts_with(others);
+    (!is_mistaken).then_some(token)
+}

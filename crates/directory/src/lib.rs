@@ -1,12 +1,13 @@
-//! Directories that say which access tokens people hold: LDAP, and Active Directory.
+//! Directories that say which access tokens people hold: LDAP, and Active Directory; and providers that log people in: OpenID Connect.
 //!
 //! Reading order: [`ldap`] and [`active_directory`] are the authorities; `asking`, `reached` and `pool` are what both do alike; `wire` is
-//! the protocol below them, as far as they need it.
+//! the protocol below them, as far as they need it. [`oidc`] is apart: whoever presents a token is known by it, and nobody by name.
 #![warn(missing_docs)]
 
 pub mod active_directory;
 mod asking;
 pub mod ldap;
+pub mod oidc;
 mod pool;
 #[cfg(test)]
 mod proxies;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ingather_contract::call::{CallContext, Cancel, Clock};
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::HostContext;
+use ingather_engine::authorities::ByToken;
 use ingather_engine::progress::Progress;
 use ingather_engine::{Engine, Process};
 use ingather_model::access::identity::Identity;
@@ -252,6 +253,8 @@ pub struct Caller<'a> {
     pub identity: &'a dyn Fn() -> Result<Identity>,
     /// Where sources and files of outputs may lie that they name.
     pub places: Places<'a>,
+    /// Who they are by the token that they presented, where they ask about themselves, and may ask about nobody else.
+    pub themselves: Option<&'a ByToken>,
 }
 
 impl Caller<'_> {
@@ -438,7 +441,10 @@ pub(crate) mod tests {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
         let context = Context { host: &Program(reader), registry, clock: Arc::new(Still), remote: None };
         let identity = || Ok(Identity::anonymous());
-        ask(&context, &Caller { name: "a test", roles, identity: &identity, places: Places::Any })
+        ask(
+            &context,
+            &Caller { name: "a test", roles, identity: &identity, places: Places::Any, themselves: None },
+        )
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub mod system;
 pub mod table;
 pub mod verify;
 
-pub use callers::askers::Asker;
+pub use callers::askers::{Asker, Presented};
 pub use callers::{answers_log, api_keys, audit, links};
 pub use context::{Background, Caller, Context, Doing, Host, LogEntry, Places, Service, Work, Writing};
 pub use problem::{Code, Problem, Result};

@@ -58,6 +58,7 @@ problems! {
     Differs = "differs", 409, USAGE, "The job is stored with other settings.", "Say that it is to be changed, or leave out what differs.";
     WholeMachine = "whole_machine", 400, USAGE, "The source is everything on this machine.", "Name the folders that are wanted, or say that it is meant.";
     Unauthenticated = "unauthenticated", 401, USAGE, "Nobody knows who asks.", "Give an API key: `Authorization: Bearer …`.";
+    InvalidToken = "invalid_token", 401, USAGE, "The token that says who asks does not count.", "Log in at its provider anew, and send the token of that; the sentence says what is wrong with this one.";
     Forbidden = "forbidden", 403, USAGE, "Whoever asks has not the role for it.", "Ask an administrator.";
     NotVouched = "not_vouched", 403, USAGE, "No reverse proxy of this service vouches for the name that the request says.", "Leave the header out, or ask through the proxy.";
     OutsideRoots = "outside_roots", 403, USAGE, "The place is not open to callers from elsewhere.", "Start the service with `--root`, or ask over its socket as its owner.";
@@ -86,6 +87,7 @@ problems! {
     Held = "held", 423, UNABLE, "Somebody else writes.", "Wait for it.";
     Unable = "unable", 500, UNABLE, "It cannot be done as things are.", "Do what the sentence says, then ask again.";
     Resources = "resources", 503, UNABLE, "The machine has no room, memory or threads left for it.", "Make room, then ask again.";
+    AuthorityAway = "authority_away", 503, UNABLE, "An authority that could tell who asks cannot be asked now.", "Ask again later; `ingather authority list` says what is wrong with it.";
     Busy = "busy", 503, UNABLE, "A bound of the program is met.", "Ask again when a run has ended.";
     Running = "running", 409, UNABLE, "The job is being worked on.", "Wait until that has ended, or stop it.";
     Output = "output", 502, UNABLE, "An output cannot be opened or committed.", "Do what the sentence says about it.";
@@ -312,6 +314,8 @@ mod tests {
         Code::KeyReused,
         Code::TooMany,
         Code::Unauthenticated,
+        Code::InvalidToken,
+        Code::AuthorityAway,
         Code::Forbidden,
         Code::NotPaused,
         Code::NoSuchApiKey,

@@ -158,6 +158,7 @@ impl Answers {
                 roles: &[Role::Operator],
                 identity: &|| Ok(Identity::anonymous()),
                 places: Places::Below(&[]),
+                themselves: None,
             };
             jobs::LIST.call(context, &caller, ListJobs { limit: 1, cursor: None }).map(drop)
         });
@@ -259,7 +260,7 @@ async fn answered(
         let asker = asking.asker(context)?;
         let request = request::request(operation, parts, &head.uri, &head.headers, &body)?;
         // Whoever may not ask is told no more than that.
-        if !asker.has(operation.role) {
+        if !asker.may(operation, &request) {
             if operation.effect == Effect::Changes {
                 // On no record of changes, which it could push out; the log says who tried, and is not to be filled with that either.
                 rates.take(&asker, context.now())?;
@@ -269,7 +270,8 @@ async fn answered(
             }
             return done(context, &asker, operation, request).map(Answered::plain);
         }
-        if operation.name == SEARCH.operation.name {
+        // Whoever asks about themselves by a token has no other bound.
+        if operation.name == SEARCH.operation.name || !asker.has(operation.role) {
             rates.take(&asker, context.now())?;
         }
         if operation.effect == Effect::Reads {

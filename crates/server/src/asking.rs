@@ -1,4 +1,4 @@
-//! Who asks, by what the head of a request says: an API key, a name that a reverse proxy vouches for, or over the socket nothing, since the kernel
+//! Who asks, by what the head of a request says: an API key, a token of a provider, a name that a reverse proxy vouches for, or over the socket nothing, since the kernel
 //! says it. Two that say different things are no reason to go by one of them.
 
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, header};
 use ingather_operations::operation::Role;
 use ingather_operations::problem::{Code, Problem, Result};
-use ingather_operations::{Asker, Context};
+use ingather_operations::{Asker, Context, Presented};
 
 use crate::proxies::{self, Proxies};
 use crate::request;
@@ -29,6 +29,8 @@ pub(crate) enum Peer {
 pub(crate) enum Asking {
     /// Whoever has this key.
     Key(String),
+    /// Whose this token is; nobody has looked at it so far.
+    Token(Presented),
     /// Whom a reverse proxy vouches for.
     Vouched(String),
     /// A user of this machine, as its kernel says.
@@ -45,6 +47,7 @@ impl Asking {
             return Ok(Asking::Vouched(vouched));
         }
         match (presented(&head.headers)?, peer(&head.extensions)?) {
+            (Some(text), _) if is_token(&text) => Ok(Asking::Token(Presented::new(&text))),
             (Some(key), _) => Ok(Asking::Key(key)),
             (None, Peer::User(user)) => Ok(Asking::User(user)),
             (None, Peer::Network { .. }) => {
@@ -81,6 +84,7 @@ impl Asking {
     pub(crate) fn asker(&self, context: &Context<'_>) -> Result<Asker> {
         match self {
             Asking::Key(key) => Asker::by_key(context, key),
+            Asking::Token(presented) => Asker::by_token(context, presented),
             Asking::Vouched(name) => Ok(Asker::vouched_for(name)),
             Asking::User(user) => Asker::of_this_machine(context, *user),
         }
@@ -88,8 +92,20 @@ impl Asking {
 
     /// Refuses whoever is no operator.
     pub(crate) fn refuse_others(&self, context: &Context<'_>) -> Result<()> {
+        // No token makes an operator. Whoever watches the service is not to wait until a provider has said whose it is.
+        if let Asking::Token(_) = self {
+            return Err(Problem::new(
+                Code::Forbidden,
+                "who presents a token of a provider searches, and does nothing else",
+            ));
+        }
         self.asker(context)?.needs(Role::Operator, "whoever watches the service")
     }
+}
+
+/// Whether that is shaped as a token with a signature (RFC 7515, 7.1), which no API key is.
+fn is_token(text: &str) -> bool {
+    text.bytes().filter(|byte| *byte == b'.').count() == 2
 }
 
 fn peer(extensions: &Extensions) -> Result<Peer> {

@@ -33,7 +33,7 @@ pub fn description() -> Value {
         "paths": paths,
         "components": {
             "schemas": types,
-            "securitySchemes": { "apiKey": { "type": "http", "scheme": "bearer", "description": "An API key, `ing_…`." } },
+            "securitySchemes": { "apiKey": { "type": "http", "scheme": "bearer", "description": "An API key, `ing_…`; or, for whoever searches, a token of a provider that an authority `oidc` is declared for." } },
         },
         "security": [{ "apiKey": [] }],
     })
@@ -130,7 +130,14 @@ fn responses(one: &Operation, answer: &Value) -> Value {
     let mut responses = Map::new();
     let ok = json!({ "description": "The answer.", "content": { "application/json": { "schema": answer } } });
     responses.insert("200".to_owned(), ok);
-    let of_service = [Code::Unauthenticated, Code::NotVouched, Code::TooLarge, Code::TooSlow];
+    let of_service = [
+        Code::Unauthenticated,
+        Code::InvalidToken,
+        Code::AuthorityAway,
+        Code::NotVouched,
+        Code::TooLarge,
+        Code::TooSlow,
+    ];
     let of_changes: &[Code] = match one.effect {
         Effect::Reads if one.name == SEARCH.operation.name => &[Code::TooMany],
         Effect::Reads => &[],

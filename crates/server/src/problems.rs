@@ -40,10 +40,16 @@ pub(crate) fn response(problem: &Problem) -> Response {
     let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = json_response(status, "application/problem+json", &told);
     let headers = response.headers_mut();
-    if row.code == Code::Unauthenticated {
-        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    let challenge = match row.code {
+        Code::Unauthenticated => Some("Bearer"),
+        // RFC 6750, 3.1: by this word clients know that another token is wanted.
+        Code::InvalidToken => Some("Bearer error=\"invalid_token\""),
+        _ => None,
+    };
+    if let Some(challenge) = challenge {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }
-    if [Code::Busy, Code::TooMany].contains(&row.code) {
+    if [Code::Busy, Code::TooMany, Code::AuthorityAway].contains(&row.code) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(limits::HTTP_RETRY_AFTER_S));
     }
     response

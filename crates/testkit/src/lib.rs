@@ -21,4 +21,4 @@ pub mod together;
 mod watch;
 pub mod world;
 
-pub use directories::{samba, slapd};
+pub use directories::{provider, samba, slapd};

@@ -439,7 +439,7 @@ mod tests {
     fn it_keeps_what_an_authority_promises() {
         let settings = serde_json::json!({"users": {"ann": ["staff"]}});
         let known = Some(("ann", ["__name__:g:staff"].as_slice()));
-        suites::authority(&AUTHORITY, &AuthoritySample { settings, known, cut: None, obstruct: None });
+        suites::authority(&AUTHORITY, &AuthoritySample { settings, known, presented: None, cut: None, obstruct: None });
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn call_at(now: i64) -> CallContext {
 }
 
 fn ask_at(authority: &dyn Authority, name: &str, now: i64) -> Result<Answer, Fault> {
-    authority.tokens(&call_at(now), &Account { name, within: Duration::from_secs(30) })
+    authority.tokens(&call_at(now), &Account { name, presented: None, within: Duration::from_secs(30) })
 }
 
 fn ask(authority: &dyn Authority, name: &str) -> Result<Answer, Fault> {

@@ -20,7 +20,7 @@ use ingather_model::access::authority::WITHIN_MS;
 use ingather_model::fault::Fault;
 
 use self::settings::{Meant, Settings};
-use crate::asking::{PROBE, after, asked_for, at, can_be_a_name};
+use crate::asking::{PROBE, after, asked_for, at, can_be_a_name, of_one_kind};
 use crate::pool::Pool;
 use crate::wire::connection::Connection;
 use crate::wire::failure::{Failure, NO_SUCH_OBJECT, SIZE_LIMIT};
@@ -173,11 +173,9 @@ impl Held<'_> {
     fn add(&mut self, names: &[&str], all: bool, prefix: &str, others: &str) {
         self.whole &= all && !names.is_empty();
         for name in names {
-            let token = format!("{prefix}{name}");
-            if others.len() > prefix.len() && token.starts_with(others) {
-                self.whole = false;
-            } else {
-                self.tokens.push(token);
+            match of_one_kind(prefix, others, name) {
+                Some(token) => self.tokens.push(token),
+                None => self.whole = false,
             }
         }
     }

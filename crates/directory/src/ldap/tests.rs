@@ -31,7 +31,7 @@ fn ask(authority: &dyn Authority, name: &str) -> Result<Answer, Fault> {
 }
 
 fn ask_within(authority: &dyn Authority, name: &str, within: Duration) -> Result<Answer, Fault> {
-    authority.tokens(&call(), &Account { name, within })
+    authority.tokens(&call(), &Account { name, presented: None, within })
 }
 
 fn opened(settings: &Value) -> Arc<dyn Authority> {

@@ -1,9 +1,11 @@
 //! table: every bound with its reason. A queue, batch, page, retry, body or wait that is not here does not exist.
 
 mod directory;
+mod oidc;
 mod web;
 
 pub use directory::*;
+pub use oidc::*;
 pub use web::*;
 
 /// Items of one listing page; larger folders come in several pages (design store 1.3: 4,096 rows a transaction).

@@ -5,10 +5,10 @@ pub mod user_acls;
 pub(crate) mod who;
 
 use ingather_contract::authority::Answer;
-use ingather_engine::authorities::{Said, User, Which};
+use ingather_engine::authorities::{Said, User};
 use ingather_engine::inspect::why::Access;
 use ingather_model::access::Tokens;
-use ingather_model::access::identity::Group;
+use ingather_model::access::identity::{Group, Identity};
 use ingather_store::jobs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -240,9 +240,9 @@ pub struct WhyLayer {
     pub by: String,
 }
 
-fn held_tokens(context: &Context<'_>, _: &Caller<'_>, request: AskTokens) -> Result<HeldTokens> {
+fn held_tokens(context: &Context<'_>, caller: &Caller<'_>, request: AskTokens) -> Result<HeldTokens> {
     let user = User { name: request.user, domain: request.domain };
-    let said = who::asked(context, std::slice::from_ref(&user), Which::All)?;
+    let said = who::asked_by(context, caller, &user)?;
     let identity = who::known(&user, &said)?;
     let mut groups: Vec<&Group> = said.iter().map(|said| &said.group).collect();
     groups.sort_unstable();
@@ -268,19 +268,39 @@ fn sorted(tokens: &Tokens) -> Vec<String> {
 
 fn why(context: &Context<'_>, caller: &Caller<'_>, request: AskWhy) -> Result<Why> {
     let AskWhy { user, domain, document, path } = request;
-    let identity = who::of_name(context, &user, &domain)?;
+    let user = User { name: user, domain };
+    let identity = who::known(&user, &who::asked_by(context, caller, &user)?)?;
+    let user = user.name;
+    if caller.themselves.is_none() {
+        return why_of(context, caller, (&user, &identity), (document, path));
+    }
+    // That there is something which they do not find, and what the folders above it are called, is not for them.
+    let none = || Problem::new(Code::NoSuchDocument, format!("there is no `{document}` that {user} finds"));
+    let found = why_of(context, caller, (&user, &identity), (document.clone(), None)).map_err(|_| none())?;
+    let answers: Vec<WhyInJob> = found.answers.into_iter().filter(|answer| answer.may_see).collect();
+    let answers: Vec<WhyInJob> =
+        answers.into_iter().map(|answer| WhyInJob { file: None, ..answer }).collect();
+    if answers.is_empty() { Err(none()) } else { Ok(Why { answers, document: found.document, file: None }) }
+}
+
+fn why_of(
+    context: &Context<'_>,
+    caller: &Caller<'_>,
+    (user, identity): (&str, &Identity),
+    (document, path): (String, Option<String>),
+) -> Result<Why> {
     let engine = context.engine(context.existing()?, None, &[]);
     let jobs = engine.reader.read(jobs::list)?;
     let lookup = Lookup::of(&engine, &jobs, caller, (document, path))?;
     let file = lookup.file(&jobs);
-    let found = engine.why(INDEX, &user, Some(&identity), &lookup.text)?;
+    let found = engine.why(INDEX, user, Some(identity), &lookup.text)?;
     if found.is_empty() {
         return Err(Problem::new(
             Code::NoSuchDocument,
             format!("no job could have `{}`; `ingather job list` shows those there are", lookup.text),
         ));
     }
-    let answers = found.into_iter().map(|access| in_job(&user, access, file.clone())).collect();
+    let answers = found.into_iter().map(|access| in_job(user, access, file.clone())).collect();
     Ok(Why { answers, document: lookup.text, file })
 }
 

@@ -1,10 +1,11 @@
 //! Who somebody is, for a search or a question about access.
 
-use ingather_contract::authority::Answer;
-use ingather_engine::authorities::{self, Said, User, Which};
+use ingather_contract::authority::{Answer, Presented};
+use ingather_engine::authorities::{self, ByToken, Said, User, Verified, Which};
 use ingather_model::access::identity::Identity;
+use ingather_model::access::unix_user;
 
-use crate::context::Context;
+use crate::context::{Caller, Context};
 use crate::problem::{Code, Problem, Result};
 
 /// What all authorities say about names of one person.
@@ -15,6 +16,62 @@ pub(crate) fn asked(context: &Context<'_>, users: &[User], which: Which) -> Resu
     let reader = context.host.reader()?;
     let of = (reader.as_ref(), &context.registry);
     Ok(context.host.process().authorities.ask(of, &context.call(), (users, which))?)
+}
+
+/// Whoever presents this token.
+///
+/// # Errors
+/// `InvalidToken` where it does not count, `AuthorityAway` where nobody can tell now.
+pub(crate) fn by_token(context: &Context<'_>, presented: &Presented) -> Result<ByToken> {
+    let reader = context.host.reader()?;
+    let of = (reader.as_ref(), &context.registry);
+    match context.host.process().authorities.whose(of, &context.call(), presented)? {
+        Verified::Person(by) => Ok(by),
+        Verified::Refused(why) => Err(Problem::new(Code::InvalidToken, why)),
+        Verified::Nobodys => Err(Problem::new(
+            Code::InvalidToken,
+            "the token is of no issuer that this service knows; take one of a provider that an authority is declared for",
+        )),
+        Verified::Unreachable(authority, reason) => Err(Problem::new(
+            Code::AuthorityAway,
+            format!(
+                "whose token it is cannot be told now: the authority {authority} says that {}",
+                reason.message
+            ),
+        )),
+    }
+}
+
+/// What all authorities of their domain say about somebody who has presented a token.
+///
+/// # Errors
+/// `Forbidden` for root, by whatever name: who is known by a provider finds everything on this machine else. What the inventory says.
+pub(crate) fn asked_by_token(context: &Context<'_>, by: &ByToken) -> Result<Vec<Said>> {
+    let reader = context.host.reader()?;
+    let of = (reader.as_ref(), &context.registry);
+    let said = context.host.process().authorities.ask_by_token(of, &context.call(), by)?;
+    match authorities::identity(&said).holds(&unix_user(0)) {
+        true => Err(Problem::new(
+            Code::Forbidden,
+            format!(
+                "`{}` finds everything on this machine, and no token is enough for that; ask by an API key or over the socket",
+                by.user.name
+            ),
+        )),
+        false => Ok(said),
+    }
+}
+
+/// What all authorities say about a user whom a caller asks about: about the caller themselves by the token that they presented.
+///
+/// # Errors
+/// `Forbidden` where they may ask about themselves alone; what the inventory says.
+pub(crate) fn asked_by(context: &Context<'_>, caller: &Caller<'_>, user: &User) -> Result<Vec<Said>> {
+    match caller.themselves {
+        None => asked(context, std::slice::from_ref(user), Which::All),
+        Some(by) if by.user == *user => asked_by_token(context, by),
+        Some(_) => Err(Problem::new(Code::Forbidden, "a token asks about whose it is alone")),
+    }
 }
 
 /// Somebody by name.

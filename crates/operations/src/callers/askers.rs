@@ -1,11 +1,12 @@
-//! Who asks a service (decision 0025): somebody with an API key, a user of this machine over its socket, or somebody whom a
-//! reverse proxy vouches for (decision 0035). What they ask for is done
+//! Who asks a service (decision 0025): somebody with an API key, a user of this machine over its socket, somebody whom a
+//! reverse proxy vouches for (decision 0035), or whoever presents a token of a provider (decision 0046). What they ask for is done
 //! with their roles and as their account, and changes are put on record before they are done.
 
 use std::os::unix::fs::MetadataExt;
 
 use ingather_contract::authority::Answer;
-use ingather_engine::authorities::{User, Which};
+pub use ingather_contract::authority::Presented;
+use ingather_engine::authorities::{ByToken, User, Which};
 use ingather_model::access::identity::Identity;
 use ingather_model::access::unix_user;
 use ingather_store::{Durability, audit as stored};
@@ -21,6 +22,8 @@ use crate::problem::{Code, Problem, Result};
 
 /// Operations whose answers say who may see what, or show it.
 const ABOUT_ACCESS: [&str; 3] = ["access.tokens", "access.why", "search"];
+/// What whoever presents a token may also ask about themselves.
+const ABOUT_THEMSELVES: [&str; 2] = ["access.tokens", "access.why"];
 
 /// Who asks, as a service knows them.
 #[derive(Clone, Debug)]
@@ -41,6 +44,8 @@ enum Account {
     Named(KeyAccount),
     /// By the name that a reverse proxy vouches for.
     Vouched(String),
+    /// By a token, which is verified anew at each question.
+    ByToken(Box<ByToken>),
     /// A user of this machine, as its kernel says.
     User(u32),
 }
@@ -73,6 +78,17 @@ impl Asker {
         Asker { name: format!("person {name}"), roles: vec![Role::Searcher], key: None, account }
     }
 
+    /// Whoever presents this token: they search, and nothing else, as those do whom a proxy vouches for.
+    ///
+    /// # Errors
+    /// `InvalidToken` where it does not count, `AuthorityAway` where nobody can tell now.
+    pub fn by_token(context: &Context<'_>, presented: &Presented) -> Result<Asker> {
+        let by = who::by_token(context, presented)?;
+        // The same name is somebody else where another authority says it.
+        let name = format!("person {} by {}", by.user.name, by.authority);
+        Ok(Asker { name, roles: vec![Role::Searcher], key: None, account: Account::ByToken(Box::new(by)) })
+    }
+
     /// A user of this machine: the owner of the data directory may do everything, everybody else searches as themselves.
     ///
     /// # Errors
@@ -99,7 +115,21 @@ impl Asker {
 
     /// Them as nobody's account, for questions about roles alone.
     fn caller<'a>(&'a self, identity: &'a dyn Fn() -> Result<Identity>) -> Caller<'a> {
-        Caller { name: &self.name, roles: &self.roles, identity, places: Places::Below(&[]) }
+        let places = Places::Below(&[]);
+        Caller { name: &self.name, roles: &self.roles, identity, places, themselves: None }
+    }
+
+    /// Whether they may ask for it, by their role or since it is about themselves.
+    pub fn may(&self, operation: &dyn Callable, request: &Value) -> bool {
+        self.has(operation.role) || self.themselves(operation, request).is_some()
+    }
+
+    /// Who they are by their token, where they ask about themselves alone, which needs another role for anybody else.
+    fn themselves(&self, operation: &dyn Callable, request: &Value) -> Option<&ByToken> {
+        let Account::ByToken(by) = &self.account else { return None };
+        let is = |field: &str, own: &str| request[field].as_str().unwrap_or_default() == own;
+        let is_own = is("user", &by.user.name) && is("domain", &by.user.domain);
+        (ABOUT_THEMSELVES.contains(&operation.name) && is_own).then_some(by)
     }
 
     /// Whose access tokens count in their searches; none where only what is open to everybody is found.
@@ -108,6 +138,7 @@ impl Asker {
             Account::Nobody => None,
             Account::Named(account) => Some(account.name.clone()),
             Account::Vouched(name) => Some(name.clone()),
+            Account::ByToken(by) => Some(by.user.name.clone()),
             Account::User(number) => Some(number.to_string()),
         }
     }
@@ -127,9 +158,14 @@ impl Asker {
         let places = match self.account {
             // The owner of the data directory could run the program themselves.
             Account::User(_) => Places::Any,
-            Account::Nobody | Account::Named(_) | Account::Vouched(_) => Places::Below(context.host.roots()),
+            Account::Nobody | Account::Named(_) | Account::Vouched(_) | Account::ByToken(_) => {
+                Places::Below(context.host.roots())
+            }
         };
-        let caller = Caller { name: &self.name, roles: &self.roles, identity: &identity, places };
+        let themselves = self.themselves(operation, &request);
+        let also: &[Role] = if themselves.is_some() { &[operation.role] } else { &[] };
+        let roles = [&self.roles, also].concat();
+        let caller = Caller { name: &self.name, roles: &roles, identity: &identity, places, themselves };
         // What was refused for want of a role is no change: whoever may change nothing would push what others did out of the record.
         if operation.effect == Effect::Reads || !caller.has(operation.role) {
             return match context.host.answers_log().filter(|_| ABOUT_ACCESS.contains(&operation.name)) {
@@ -166,6 +202,7 @@ impl Asker {
             (None, Account::Nobody) => return (Vec::new(), false),
             (None, Account::Named(account)) => AnsweredUser::new(&account.name, &account.domain),
             (None, Account::Vouched(name)) => AnsweredUser::new(name, ""),
+            (None, Account::ByToken(by)) => AnsweredUser::new(&by.user.name, &by.user.domain),
             (None, Account::User(number)) => AnsweredUser::new(&number.to_string(), ""),
         };
         (vec![user], false)
@@ -185,6 +222,7 @@ impl Asker {
             Account::Nobody => Ok(Identity::anonymous()),
             Account::Named(account) => who::of_name(context, &account.name, &account.domain),
             Account::Vouched(name) => vouched(context, name),
+            Account::ByToken(by) => who::known(&by.user, &who::asked_by_token(context, by)?),
             Account::User(number) => {
                 let identity = who::of_number(context, *number)?;
                 // A user may have a name that is the number of another one.

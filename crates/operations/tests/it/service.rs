@@ -154,7 +154,13 @@ impl Service {
         Answer: DeserializeOwned,
     {
         let nobody = || Ok(Identity::anonymous());
-        let caller = Caller { roles: &[Role::Admin], identity: &nobody, places: Places::Any, name: "test" };
+        let caller = Caller {
+            roles: &[Role::Admin],
+            identity: &nobody,
+            places: Places::Any,
+            name: "test",
+            themselves: None,
+        };
         operation.call(&self.context(), &caller, serde_json::from_str(request).unwrap())
     }
 

@@ -1,5 +1,6 @@
-//! Directories of other people that tests ask, and what both need: their tools, and certificates.
+//! Directories and providers of other people that tests ask, and what they need: their tools, and certificates.
 
+pub mod provider;
 pub mod samba;
 pub mod slapd;
 
@@ -17,6 +18,13 @@ fn run(command: &mut Command) -> String {
     let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     assert!(done.status.success(), "{command:?}: {out}{err}");
     out.into_owned()
+}
+
+/// A port that nobody listens at. Those that the system gives out are refused: while the server is away, any connection of another test may be
+/// given them.
+fn free_port() -> u16 {
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (0..1_000).map(|_| fastrand::u16(20_000..32_000)).find(is_free).expect("loopback has free ports")
 }
 
 /// A root, and a certificate by it for a server at an address of this machine: `root.pem`, `server.pem`, `server.key`.

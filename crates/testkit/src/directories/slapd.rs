@@ -1,13 +1,13 @@
 //! A directory of OpenLDAP on loopback, filled from LDIF, with TLS by a root of its own; it goes away with its value.
 
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::{certify, run};
+use super::{certify, free_port, run};
 
 /// What everything in it is below.
 pub const SUFFIX: &str = "dc=example,dc=org";
@@ -38,17 +38,9 @@ fn configuration(folder: &Path, more: &str) -> String {
     )
 }
 
-/// Two ports that nobody listens at. Those that the system gives out are refused: while the server is away, any connection of
-/// another test may be given them.
 fn free_ports() -> [u16; 2] {
-    let port = || {
-        (0..1_000)
-            .map(|_| fastrand::u16(20_000..32_000))
-            .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
-            .expect("loopback has free ports")
-    };
-    let first = port();
-    let other = std::iter::repeat_with(port).find(|other| *other != first);
+    let first = free_port();
+    let other = std::iter::repeat_with(free_port).find(|other| *other != first);
     [first, other.expect("there is always another one")]
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind, Presented, Whose};
 use ingather_model::access::Tokens;
 use ingather_model::fault::Fault;
 
@@ -15,6 +15,8 @@ pub struct AuthoritySample<'a> {
     pub settings: serde_json::Value,
     /// Somebody whom it knows, and tokens that they hold; none where it knows nobody.
     pub known: Option<(&'a str, &'a [&'a str])>,
+    /// The token by which it knows them; none where it knows people by name.
+    pub presented: Option<&'a str>,
     /// Makes some of their tokens unreadable, where the suite can.
     pub cut: Option<&'a dyn Fn()>,
     /// Makes it unreachable, where the suite can; asked last.
@@ -33,6 +35,8 @@ pub fn authority(kind: &AuthorityKind, sample: &AuthoritySample<'_>) {
 pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) -> Vec<String> {
     let mut found = Breaches::default();
     let somebody = sample.known.map_or("anna", |(user, _)| user);
+    let token = sample.presented.map(Presented::new);
+    let asked = |authority: &dyn Authority, name: &str| asked(authority, name, token.as_ref());
     let faults = |settings: &serde_json::Value| match (kind.open)(settings) {
         Ok(authority) => {
             let checked = authority.check(&call()).err();
@@ -52,7 +56,7 @@ pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) ->
     let checked = authority.check(&call());
     found.unless(checked.is_ok(), || format!("check fails on an authority that answers: {checked:?}"));
     match sample.known {
-        Some(known) => knows(authority, known, sample.cut, &mut found),
+        Some(known) => knows((authority, token.as_ref()), known, sample.cut, &mut found),
         None => {
             let answer = asked(authority, somebody);
             found.unless(answer == Ok(Answer::Unknown), || {
@@ -60,7 +64,8 @@ pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) ->
             });
         }
     }
-    strangers(authority, somebody, &mut found);
+    strangers((authority, token.as_ref()), somebody, &mut found);
+    presents(authority, somebody, sample.presented, &mut found);
     if let Some(obstruct) = sample.obstruct {
         obstruct();
         let checked = authority.check(&call());
@@ -75,11 +80,12 @@ pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) ->
 
 /// What it says of somebody whom it knows.
 fn knows(
-    authority: &dyn Authority,
+    (authority, token): (&dyn Authority, Option<&Presented>),
     (user, tokens): (&str, &[&str]),
     cut: Option<&dyn Fn()>,
     found: &mut Breaches,
 ) {
+    let asked = |authority: &dyn Authority, name: &str| asked(authority, name, token);
     match asked(authority, user) {
         Ok(Answer::Known(held)) => {
             for token in tokens.iter().filter(|token| !held.holds(token)) {
@@ -101,8 +107,42 @@ fn knows(
     }
 }
 
-fn asked(authority: &dyn Authority, name: &str) -> Result<Answer, Fault> {
-    authority.tokens(&call(), &Account { name, within: Duration::from_secs(10) })
+const WITHIN: Duration = Duration::from_secs(10);
+
+fn asked(authority: &dyn Authority, name: &str, presented: Option<&Presented>) -> Result<Answer, Fault> {
+    authority.tokens(&call(), &Account { name, presented, within: WITHIN })
+}
+
+/// Whose it says tokens are, and what it makes of one that is missing or of nobody.
+fn presents(authority: &dyn Authority, user: &str, token: Option<&str>, found: &mut Breaches) {
+    let whose = |token: &str| authority.whose(&call(), &Presented::new(token), WITHIN);
+    let is_by_token = token.is_some();
+    let mut nobodys = vec![String::new(), ".".to_owned(), "a.b.c".to_owned(), "x".repeat(100_000)];
+    if let Some(token) = token {
+        let said = whose(token);
+        let is_theirs = matches!(&said, Ok(Whose::Person { name, .. }) if name == user);
+        found.unless(is_theirs, || format!("the token is that of {user}, and it says {said:?}"));
+        let by_name = asked(authority, user, None);
+        found.unless(!matches!(by_name, Ok(Answer::Known(_))), || {
+            format!("{user} has presented nothing, and the answer is {by_name:?}")
+        });
+        let (half, rest) = token.split_at(token.len() / 2);
+        nobodys.extend([half.to_owned(), rest.to_owned(), format!("{token}A"), token.to_uppercase()]);
+    }
+    for token in &nobodys {
+        let shown: String = token.chars().take(40).collect();
+        let said = whose(token);
+        found.unless(!matches!(said, Ok(Whose::Person { .. })), || {
+            format!("`{shown}` is the token of nobody, and it says {said:?}")
+        });
+        // Who is known by name is known whatever is presented.
+        if is_by_token {
+            let answer = asked(authority, user, Some(&Presented::new(token)));
+            found.unless(!matches!(answer, Ok(Answer::Known(_))), || {
+                format!("`{shown}` is the token of nobody, and the answer is {answer:?}")
+            });
+        }
+    }
 }
 
 /// What an authority may answer that cannot read all tokens of somebody who holds `all`.
@@ -119,7 +159,7 @@ fn in_part(answer: Result<Answer, Fault>, user: &str, all: &Tokens, found: &mut 
 }
 
 /// Names that belong to nobody, some of them near to one that does.
-fn strangers(authority: &dyn Authority, user: &str, found: &mut Breaches) {
+fn strangers((authority, token): (&dyn Authority, Option<&Presented>), user: &str, found: &mut Breaches) {
     let near = [
         format!("{user}\0"),
         format!("{user}\n"),
@@ -133,7 +173,7 @@ fn strangers(authority: &dyn Authority, user: &str, found: &mut Breaches) {
         ["", "nobody-of-this-name", "*", "%", ":", "../../etc/passwd", "-1", "\u{0}"].map(str::to_owned);
     let long = ["x".repeat(100_000)];
     for name in near.iter().chain(&far).chain(&long) {
-        let answer = asked(authority, name);
+        let answer = asked(authority, name, token);
         let shown: String = name.chars().take(40).collect();
         found.unless(!matches!(answer, Ok(Answer::Known(_))), || {
             format!("{shown:?} is nobody, and the answer is {answer:?}")

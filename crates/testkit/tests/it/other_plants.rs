@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind, Presented, Whose};
 use ingather_contract::call::CallContext;
 use ingather_contract::settings::{NoSettings, schema_of};
 use ingather_contract::transform::{Item, Transform, TransformKind, Verdict};
@@ -106,6 +106,26 @@ enum Door {
     MoreInPart,
     ChecksNothing,
     OpenWhenDown,
+    /// It knows people by tokens alone, which are `it is NAME`.
+    ByToken,
+    NeedsNoToken,
+    TakesTokensOfOthers,
+    BelievesAnyToken,
+    SaysNothingOfTokens,
+}
+
+impl Door {
+    fn is_by_token(self) -> bool {
+        self as u8 >= Door::ByToken as u8
+    }
+
+    /// Whose a token is.
+    fn person(self, token: &str) -> Option<&str> {
+        match self {
+            Door::BelievesAnyToken => Some("anna"),
+            _ => token.strip_prefix("it is ").filter(|name| *name == "anna"),
+        }
+    }
 }
 
 /// Whether somebody has cut what it reads, and whether it cannot be asked.
@@ -122,6 +142,13 @@ impl Authority for Keeper {
 
     fn tokens(&self, _call: &CallContext, account: &Account<'_>) -> Result<Answer, Fault> {
         let user = account.name;
+        if self.0.is_by_token() && self.0 != Door::NeedsNoToken {
+            let person = account.presented.and_then(|presented| self.0.person(presented.token()));
+            let is_theirs = person == Some(user) || person.is_some() && self.0 == Door::TakesTokensOfOthers;
+            if !is_theirs {
+                return Err(Fault::refused("presented", "it knows people by their own tokens alone"));
+            }
+        }
         let [cut, down] = [0, 1].map(|at| self.1[at].load(Ordering::Relaxed));
         let name = if self.0 == Door::TrimsNames { user.trim() } else { user };
         let known = |tokens: &[&str]| tokens.iter().copied().collect::<Tokens>();
@@ -136,8 +163,18 @@ impl Authority for Keeper {
             _ if down && self.0 == Door::OpenWhenDown => Answer::Known(known(&["everything"])),
             _ if down => return Err(Fault::passing("down", "the directory does not answer")),
             "anna" => Answer::Known(anna),
+            _ if self.0 == Door::TakesTokensOfOthers => Answer::Known(anna),
             _ if self.0 == Door::EverybodyHolds => Answer::Known(known(&["everyone"])),
             _ => Answer::Unknown,
+        })
+    }
+
+    fn whose(&self, _call: &CallContext, presented: &Presented, _within: Duration) -> Result<Whose, Fault> {
+        let person = self.0.person(presented.token());
+        let person = person.filter(|_| self.0.is_by_token() && self.0 != Door::SaysNothingOfTokens);
+        Ok(match person {
+            Some(name) => Whose::Person { name: name.to_owned(), until: 0 },
+            None => Whose::NotOurs,
         })
     }
 }
@@ -163,6 +200,7 @@ macro_rules! doors {
                 let told = authority_breaches(&KIND, &AuthoritySample {
                     settings: serde_json::json!({}),
                     known: Some(("anna", &["t:anna", "t:staff"])),
+                    presented: Door::$plant.is_by_token().then_some("it is anna"),
                     cut: Some(&|| set(0)),
                     obstruct: Some(&|| set(1)),
                 });
@@ -182,4 +220,9 @@ doors! {
     tokens_that_appear_where_others_are_hidden: MoreInPart is told by "holds t:root only where";
     good_whatever_is_down: ChecksNothing is told by "and check says";
     open_when_it_is_down: OpenWhenDown is told by "it cannot be asked";
+    a_sound_authority_by_tokens_passes: ByToken is told by "";
+    somebody_who_presents_nothing: NeedsNoToken is told by "has presented nothing";
+    tokens_of_somebody_else: TakesTokensOfOthers is told by "is nobody, and the answer is";
+    tokens_that_prove_nothing: BelievesAnyToken is told by "is the token of nobody, and it says";
+    tokens_that_are_not_known_again: SaysNothingOfTokens is told by "is that of anna, and it says";
 }

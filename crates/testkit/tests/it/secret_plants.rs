@@ -92,7 +92,7 @@ macro_rules! doors {
                     open: |settings| Ok(Arc::new(Door(login(settings, Plant::$plant)?))),
                 };
                 let sample =
-                    AuthoritySample { settings: good(), known: Some(("anna", &["t:anna"])), cut: None, obstruct: None };
+                    AuthoritySample { settings: good(), known: Some(("anna", &["t:anna"])), presented: None, cut: None, obstruct: None };
                 let told = authority_breaches(&KIND, &sample);
                 assert_eq!(told.iter().any(|told| told.contains("tells the secret `password`")), $leaks, "{told:#?}");
                 assert_eq!(told.is_empty(), !$leaks, "{told:#?}");

@@ -18,7 +18,10 @@ fn it_keeps_what_an_authority_promises() {
     let server = std::sync::Mutex::new(&mut world.server);
     let obstruct = || server.lock().unwrap().stop();
     let known = Some((name.as_str(), tokens.as_slice()));
-    suites::authority(&AUTHORITY, &AuthoritySample { settings, known, cut: None, obstruct: Some(&obstruct) });
+    suites::authority(
+        &AUTHORITY,
+        &AuthoritySample { settings, known, presented: None, cut: None, obstruct: Some(&obstruct) },
+    );
     world.server.go_on();
 }
 

@@ -19,6 +19,7 @@ fn it_keeps_what_an_authority_promises() {
         &AuthoritySample {
             settings: settings(&url),
             known: Some(("ann", &ANN)),
+            presented: None,
             cut: None,
             obstruct: Some(&obstruct),
         },
@@ -40,7 +41,10 @@ fn it_keeps_what_an_authority_promises_where_groups_may_not_be_seen() {
     ));
     let settings = changed(settings(&url), &json!({"groups": {"attribute": "seeAlso"}}));
     let known = Some(("ann", ["group:staff", "user:ann"].as_slice()));
-    suites::authority(&AUTHORITY, &AuthoritySample { settings, known, cut: Some(&cut), obstruct: None });
+    suites::authority(
+        &AUTHORITY,
+        &AuthoritySample { settings, known, presented: None, cut: Some(&cut), obstruct: None },
+    );
 }
 
 /// 200 people, each by both ways to find groups.

@@ -3,8 +3,23 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use ingather_contract::authority::Answer;
+use ingather_contract::authority::{Answer, Presented};
 use ingather_model::limits;
+
+/// What a question is about: a name, and what the person presented. What one token proved is no answer about another one, nor about the name.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct About {
+    pub(super) name: String,
+    /// The digest: the token itself is in no list.
+    presented: Option<blake3::Hash>,
+}
+
+impl About {
+    pub(super) fn new(name: &str, presented: Option<&Presented>) -> About {
+        let digest = |presented: &Presented| blake3::hash(presented.token().as_bytes());
+        About { name: name.to_owned(), presented: presented.map(digest) }
+    }
+}
 
 /// An answer, and when it was asked for.
 #[derive(Clone)]
@@ -17,11 +32,11 @@ pub(super) struct KeptAnswer {
     number: u64,
 }
 
-/// Answers by name. The oldest go first where they become too many.
+/// Answers by what was asked. The oldest go first where they become too many.
 #[derive(Default)]
 pub(super) struct KeptAnswers {
-    by_name: HashMap<String, KeptAnswer>,
-    in_order: VecDeque<(u64, String)>,
+    by_about: HashMap<About, KeptAnswer>,
+    in_order: VecDeque<(u64, About)>,
     tokens: usize,
     number: u64,
 }
@@ -34,42 +49,48 @@ fn weight(answer: &Answer) -> usize {
 }
 
 impl KeptAnswers {
-    /// What was answered about a name, and is so still.
-    pub(super) fn get(&self, name: &str, steady: i64) -> Option<KeptAnswer> {
-        self.by_name.get(name).filter(|kept| steady < kept.until).cloned()
+    /// What was answered about somebody, and is so still.
+    pub(super) fn get(&self, about: &About, steady: i64) -> Option<KeptAnswer> {
+        self.by_about.get(about).filter(|kept| steady < kept.until).cloned()
     }
 
     /// Keeps an answer that was asked for `at`, to `until` by the steady clock.
-    pub(super) fn put(&mut self, name: &str, answer: Arc<Answer>, (at, until): (i64, i64)) {
-        self.forget(name);
+    pub(super) fn put(&mut self, about: &About, answer: Arc<Answer>, (at, until): (i64, i64)) {
+        self.forget(about);
         self.number += 1;
         self.tokens += weight(&answer);
         let number = self.number;
-        self.by_name.insert(name.to_owned(), KeptAnswer { answer, at, until, number });
-        self.in_order.push_back((number, name.to_owned()));
-        if self.in_order.len() > 2 * self.by_name.len() + 16 {
-            let KeptAnswers { by_name, in_order, .. } = self;
-            in_order.retain(|(number, name)| by_name.get(name).is_some_and(|kept| kept.number == *number));
+        self.by_about.insert(about.clone(), KeptAnswer { answer, at, until, number });
+        self.in_order.push_back((number, about.clone()));
+        if self.in_order.len() > 2 * self.by_about.len() + 16 {
+            let KeptAnswers { by_about, in_order, .. } = self;
+            in_order.retain(|(number, about)| by_about.get(about).is_some_and(|kept| kept.number == *number));
         }
         while self.tokens > limits::AUTHORITY_KEPT_TOKENS_MAX {
-            let Some((number, name)) = self.in_order.pop_front() else { break };
+            let Some((number, about)) = self.in_order.pop_front() else { break };
             // It may have been answered again since.
-            if self.by_name.get(&name).is_some_and(|kept| kept.number == number) {
-                self.forget(&name);
+            if self.by_about.get(&about).is_some_and(|kept| kept.number == number) {
+                self.forget(&about);
             }
         }
     }
 
-    /// Forgets what is known of a name.
-    pub(super) fn forget(&mut self, name: &str) {
-        if let Some(kept) = self.by_name.remove(name) {
+    fn forget(&mut self, about: &About) {
+        if let Some(kept) = self.by_about.remove(about) {
             self.tokens -= weight(&kept.answer);
         }
     }
 
+    /// Forgets what is known of a name, by whatever was presented; of how many answers.
+    pub(super) fn forget_name(&mut self, name: &str) -> usize {
+        let gone: Vec<About> = self.by_about.keys().filter(|about| about.name == name).cloned().collect();
+        gone.iter().for_each(|about| self.forget(about));
+        gone.len()
+    }
+
     /// Forgets everything; of how many.
     pub(super) fn clear(&mut self) -> usize {
-        let count = self.by_name.len();
+        let count = self.by_about.len();
         *self = KeptAnswers { number: self.number, ..KeptAnswers::default() };
         count
     }
@@ -83,23 +104,40 @@ mod tests {
         Arc::new(Answer::Known((0..count).map(|n| n.to_string()).collect()))
     }
 
+    fn about(name: &str) -> About {
+        About::new(name, None)
+    }
+
     #[test]
     fn an_answer_is_kept_to_its_time_and_the_oldest_go_first() {
         let mut kept = KeptAnswers::default();
-        kept.put("ann", known(2), (7, 100));
-        assert_eq!(kept.get("ann", 99).map(|one| one.at), Some(7));
-        assert!(kept.get("ann", 100).is_none() && kept.get("bob", 0).is_none());
-        kept.put("bob", known(limits::AUTHORITY_KEPT_TOKENS_MAX - 10), (8, 100));
-        assert!(kept.get("ann", 0).is_some(), "there is room for both");
-        kept.put("ann", known(3), (9, 100));
-        kept.put("cid", known(20), (9, 100));
-        assert!(kept.get("bob", 0).is_none(), "the oldest by its last answer");
-        assert!(kept.get("ann", 0).is_some() && kept.get("cid", 0).is_some());
-        kept.forget("cid");
+        kept.put(&about("ann"), known(2), (7, 100));
+        assert_eq!(kept.get(&about("ann"), 99).map(|one| one.at), Some(7));
+        assert!(kept.get(&about("ann"), 100).is_none() && kept.get(&about("bob"), 0).is_none());
+        kept.put(&about("bob"), known(limits::AUTHORITY_KEPT_TOKENS_MAX - 10), (8, 100));
+        assert!(kept.get(&about("ann"), 0).is_some(), "there is room for both");
+        kept.put(&about("ann"), known(3), (9, 100));
+        kept.put(&about("cid"), known(20), (9, 100));
+        assert!(kept.get(&about("bob"), 0).is_none(), "the oldest by its last answer");
+        assert!(kept.get(&about("ann"), 0).is_some() && kept.get(&about("cid"), 0).is_some());
+        kept.forget(&about("cid"));
         assert_eq!((kept.tokens, kept.clear(), kept.tokens), (4, 1, 0));
         for _ in 0..1_000 {
-            kept.put("ann", known(0), (0, 0));
+            kept.put(&about("ann"), known(0), (0, 0));
         }
         assert!(kept.in_order.len() < 32, "whoever is asked for often fills nothing");
+    }
+
+    #[test]
+    fn what_one_token_proved_is_kept_for_that_token_alone_and_forgotten_with_the_name() {
+        let mut kept = KeptAnswers::default();
+        let by = |token: &str| About::new("ann", Some(&Presented::new(token)));
+        kept.put(&by("one"), known(1), (0, 100));
+        assert!(kept.get(&by("one"), 0).is_some());
+        assert!(kept.get(&by("other"), 0).is_none() && kept.get(&about("ann"), 0).is_none());
+        kept.put(&about("ann"), known(1), (0, 100));
+        kept.put(&About::new("bob", Some(&Presented::new("one"))), known(1), (0, 100));
+        assert_eq!((kept.forget_name("ann"), kept.forget_name("ann")), (2, 0));
+        assert_eq!(kept.clear(), 1);
     }
 }

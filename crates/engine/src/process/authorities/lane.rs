@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ingather_contract::authority::{Account, Answer, Authority};
+use ingather_contract::authority::{Account, Answer, Authority, OF_WHAT_IS_PRESENTED, Presented, Whose};
 use ingather_contract::call::CallContext;
 use ingather_model::access::authority::Asking;
 use ingather_model::access::identity::Group;
@@ -14,7 +14,7 @@ use ingather_model::fault::{Fault, Reason};
 use ingather_model::limits;
 use ingather_store::turns::{self, Monitor, lock};
 
-use super::kept::KeptAnswers;
+use super::kept::{About, KeptAnswers};
 use super::mapping::Mapping;
 use crate::visit::contained;
 
@@ -35,8 +35,8 @@ struct State {
     /// Threads that ask.
     asking: u32,
     waiting: VecDeque<Arc<Question>>,
-    /// By name, what was asked and is not answered.
-    under_way: HashMap<String, Arc<Question>>,
+    /// What was asked and is not answered.
+    under_way: HashMap<About, Arc<Question>>,
     answers: KeptAnswers,
     /// Raised where answers are forgotten: what was asked before is not kept.
     forgotten: u64,
@@ -54,7 +54,9 @@ struct Faults {
 
 /// One question, for all who ask it at once.
 struct Question {
-    name: String,
+    about: About,
+    /// What the person presented to this authority, and the time up to which that counts.
+    presented: Option<(Presented, i64)>,
     forgotten: u64,
     /// Somebody has waited for it in vain.
     was_late: AtomicBool,
@@ -110,19 +112,25 @@ impl Lane {
         Ok(if name.len() > limits::USER_NAME_BYTES_MAX { None } else { mapping.of_name(name) })
     }
 
-    /// Asks about a name as this authority spells it, without waiting.
-    pub(super) fn begin(self: &Arc<Lane>, name: &str, call: &CallContext) -> Begun {
+    /// Asks about a name as this authority spells it, and as whoever presented this to it, without waiting.
+    pub(super) fn begin(
+        self: &Arc<Lane>,
+        name: &str,
+        presented: Option<(&Presented, i64)>,
+        call: &CallContext,
+    ) -> Begun {
+        let about = About::new(name, presented.map(|(presented, _)| presented));
         let steady = call.steady();
         let now = |answer, at, was_kept| Begun::Now(Outcome { answer, at, was_kept });
         let mut state = lock(&self.state);
-        if let Some(kept) = state.answers.get(name, steady) {
+        if let Some(kept) = state.answers.get(&about, steady) {
             return now(Ok(kept.answer), kept.at, true);
         }
         if let Some(reason) = state.faults.rests(steady) {
             return now(Err(reason), call.now(), false);
         }
         let waits = |question| Begun::Waits(Waits { question, since: steady });
-        if let Some(question) = state.under_way.get(name) {
+        if let Some(question) = state.under_way.get(&about) {
             return waits(question.clone());
         }
         let room = self.asking.at_once as usize * limits::AUTHORITY_WAITING_FOR_EACH;
@@ -131,9 +139,10 @@ impl Lane {
                 format!("{} questions to it are under way or wait; ask again later", state.under_way.len());
             return now(Err(Reason::new("busy", why)), call.now(), false);
         }
-        let (name, forgotten) = (name.to_owned(), state.forgotten);
+        let forgotten = state.forgotten;
         let question = Arc::new(Question {
-            name,
+            about: about.clone(),
+            presented: presented.map(|(presented, until)| (presented.clone(), until)),
             forgotten,
             was_late: AtomicBool::new(false),
             done: Monitor::new(None),
@@ -148,7 +157,7 @@ impl Lane {
         } else {
             state.waiting.push_back(question.clone());
         }
-        state.under_way.insert(question.name.clone(), question.clone());
+        state.under_way.insert(about, question.clone());
         waits(question)
     }
 
@@ -160,19 +169,21 @@ impl Lane {
     fn work(&self, first: Arc<Question>, call: &CallContext) {
         let mut next = Some(first);
         while let Some(question) = next {
-            let done = self.ask(&question.name, call);
+            let done = self.ask(&question, call);
             let mut state = lock(&self.state);
             match &done.outcome {
                 Ok(_) if done.ended - done.began <= self.asking.within_ms.into() => {
                     state.faults = Faults::default()
                 }
                 Ok(_) => state.faults.add(late(self.asking.within_ms), done.ended),
+                // Else whoever presents nothing, or what does not count, would keep it from everybody.
+                Err(reason) if reason.code == OF_WHAT_IS_PRESENTED => {}
                 Err(reason) => state.faults.add(reason.clone(), done.ended),
             }
             self.keep(&mut state, &question, &done);
             let is_it = |one: &Arc<Question>| Arc::ptr_eq(one, &question);
-            if state.under_way.get(&question.name).is_some_and(is_it) {
-                state.under_way.remove(&question.name);
+            if state.under_way.get(&question.about).is_some_and(is_it) {
+                state.under_way.remove(&question.about);
             }
             *question.done.lock() = Some(done);
             question.done.notify();
@@ -183,9 +194,10 @@ impl Lane {
         }
     }
 
-    fn ask(&self, name: &str, call: &CallContext) -> Done {
+    fn ask(&self, question: &Question, call: &CallContext) -> Done {
         let (at, began) = (call.now(), call.steady());
-        let account = Account { name, within: self.within() };
+        let presented = question.presented.as_ref().map(|(presented, _)| presented);
+        let account = Account { name: &question.about.name, presented, within: self.within() };
         let outcome = match &self.opened {
             Err(reason) => Err(reason.clone()),
             Ok(authority) => match contained::run(|| authority.tokens(call, &account)) {
@@ -205,8 +217,11 @@ impl Lane {
         let Ok(answer) = &done.outcome else { return };
         let is_whole = matches!(&**answer, Answer::Known(tokens) if tokens.are_whole());
         let most = if is_whole { self.kept_ms } else { self.kept_ms.min(limits::AUTHORITY_KEPT_SHORTLY_MS) };
+        // What a token proved is so no longer than the token counts.
+        let counts = question.presented.as_ref().map_or(i64::MAX, |(_, until)| until.saturating_sub(done.at));
+        let most = most.min(counts);
         if most > 0 && question.forgotten == state.forgotten {
-            state.answers.put(&question.name, answer.clone(), (done.at, done.began + most));
+            state.answers.put(&question.about, answer.clone(), (done.at, done.began + most));
         }
     }
 
@@ -231,8 +246,8 @@ impl Lane {
                     state.faults.add(late(within), call.steady());
                 }
                 // Whoever asks later asks anew; the thread that hangs is one fewer meanwhile.
-                if state.under_way.get(&question.name).is_some_and(|one| Arc::ptr_eq(one, &question)) {
-                    state.under_way.remove(&question.name);
+                if state.under_way.get(&question.about).is_some_and(|one| Arc::ptr_eq(one, &question)) {
+                    state.under_way.remove(&question.about);
                 }
                 Outcome { answer: Err(late(within)), at, was_kept: false }
             }
@@ -247,12 +262,15 @@ impl Lane {
         state.faults = Faults::default();
         match name {
             None => state.answers.clear(),
-            Some(name) => {
-                let there = state.answers.get(name, i64::MIN).is_some();
-                state.answers.forget(name);
-                usize::from(there)
-            }
+            Some(name) => state.answers.forget_name(name),
         }
+    }
+
+    /// Whose a token is, as far as this authority can tell. It is asked in the thread of whoever wants to know, and no fault here gives it a
+    /// rest: nobody is known so far, and strangers are not to keep an authority from its people.
+    pub(super) fn whose(&self, presented: &Presented, call: &CallContext) -> Result<Whose, Reason> {
+        let Ok(authority) = &self.opened else { return Ok(Whose::NotOurs) };
+        contained::run(|| authority.whose(call, presented, self.within()))?.map_err(|fault| fault.reason())
     }
 
     /// Whether it can be asked at all, in words.

@@ -7,6 +7,7 @@
 mod kept;
 mod lane;
 mod mapping;
+mod presented;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ingather_contract::authority::{Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Answer, Authority, AuthorityKind, Presented};
 use ingather_contract::call::CallContext;
 use ingather_contract::registry::Registry;
 use ingather_model::access::Tokens;
@@ -29,6 +30,7 @@ use serde_json::json;
 
 use self::lane::{Begun, Lane, Outcome, Waits};
 use self::mapping::Mapping;
+pub use self::presented::{ByToken, Verified};
 use crate::error::Result;
 
 /// The authority that is there without being declared: the users of this machine, in the group without a name.
@@ -115,6 +117,17 @@ impl Authorities {
         call: &CallContext,
         (users, which): (&[User], Which),
     ) -> Result<Vec<Said>> {
+        self.ask_all((reader, registry), call, (users, which), None)
+    }
+
+    /// The same about somebody with what they presented, which those authorities are given that have verified it, and no other.
+    fn ask_all(
+        &self,
+        (reader, registry): (Option<&Reader>, &Registry),
+        call: &CallContext,
+        (users, which): (&[User], Which),
+        by: Option<&ByToken>,
+    ) -> Result<Vec<Said>> {
         let lanes = self.lanes(reader, registry)?;
         let is_asked = |lane: &&Arc<Lane>| match which {
             Which::All => true,
@@ -124,7 +137,7 @@ impl Authorities {
         let mut begun: Vec<(Said, Option<(Arc<Lane>, Waits)>)> = Vec::new();
         for user in users {
             for lane in lanes.iter().filter(|lane| lane.asking.domain == user.domain).filter(is_asked) {
-                begun.push(begin(lane, user, call));
+                begun.push(begin(lane, user, by, call));
             }
         }
         let end = |(said, waits): (Said, Option<(Arc<Lane>, Waits)>)| match waits {
@@ -148,10 +161,12 @@ impl Authorities {
             .map(|lane| match user {
                 None => lane.forget(None),
                 Some(user) if user.domain != lane.asking.domain => 0,
-                Some(user) => match lane.spelled(&user.name) {
-                    Ok(Some(name)) => lane.forget(Some(&name)),
-                    _ => 0,
-                },
+                Some(user) => {
+                    // By a token a name is asked about as it is, and else as it is spelled.
+                    let spelled = lane.spelled(&user.name).ok().flatten().filter(|name| *name != user.name);
+                    let of = |name: &String| lane.forget(Some(name));
+                    of(&user.name) + spelled.as_ref().map_or(0, of)
+                }
             })
             .sum())
     }
@@ -251,7 +266,12 @@ fn open(
     (kind.ok_or_else(none)?.open)(&declared.settings)
 }
 
-fn begin(lane: &Arc<Lane>, user: &User, call: &CallContext) -> (Said, Option<(Arc<Lane>, Waits)>) {
+fn begin(
+    lane: &Arc<Lane>,
+    user: &User,
+    by: Option<&ByToken>,
+    call: &CallContext,
+) -> (Said, Option<(Arc<Lane>, Waits)>) {
     let said = |asked_as, answer, at, was_kept| Said {
         authority: lane.name.clone(),
         kind: lane.kind.clone(),
@@ -263,11 +283,17 @@ fn begin(lane: &Arc<Lane>, user: &User, call: &CallContext) -> (Said, Option<(Ar
         was_kept,
     };
     let unknown = || Ok(Arc::new(Answer::Unknown));
-    match lane.spelled(&user.name) {
+    let presented: Option<(&Presented, i64)> = by.and_then(|by| by.presented_to(&lane.name));
+    let spelled = match presented {
+        // The authority has said this name itself: there is nothing to translate.
+        Some(_) => Ok(Some(user.name.clone())),
+        None => lane.spelled(&user.name),
+    };
+    match spelled {
         Err(reason) => (said(None, Err(reason), call.now(), false), None),
         // Whom a mapping does not know, nobody knows.
         Ok(None) => (said(None, unknown(), call.now(), false), None),
-        Ok(Some(name)) => match lane.begin(&name, call) {
+        Ok(Some(name)) => match lane.begin(&name, presented, call) {
             Begun::Now(Outcome { answer, at, was_kept }) => (said(Some(name), answer, at, was_kept), None),
             Begun::Waits(waits) => (said(Some(name), unknown(), 0, false), Some((lane.clone(), waits))),
         },

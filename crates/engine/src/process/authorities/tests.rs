@@ -1,5 +1,7 @@
 //! What the authorities of a program answer together, with authorities that the tests move by hand.
 
+mod presented;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -77,7 +79,7 @@ fn lane(authority: &Arc<Scripted>, asking: Asking, kept: Duration) -> Arc<Lane> 
 }
 
 fn ask(lane: &Arc<Lane>, name: &str, call: &CallContext) -> Outcome {
-    match lane.begin(name, call) {
+    match lane.begin(name, None, call) {
         Begun::Now(outcome) => outcome,
         Begun::Waits(waits) => lane.wait(waits, call),
     }
@@ -160,7 +162,7 @@ fn who_asks_at_once_about_a_name_asks_once_and_who_finds_no_room_is_refused() {
     });
     let lane = lane(&directory, Asking { at_once: 1, within_ms: 60_000, ..Asking::default() }, DAY);
     let call = call(&clock);
-    let waits = |name: &str| match lane.begin(name, &call) {
+    let waits = |name: &str| match lane.begin(name, None, &call) {
         Begun::Waits(waits) => waits,
         Begun::Now(outcome) => panic!("{name}: {}", code(&outcome)),
     };
@@ -209,11 +211,11 @@ fn an_authority_that_hangs_costs_its_time_and_rests_then() {
         assert_eq!(code(&ask(&lane, "ann", &call(&clock))), "late");
     }
     assert!(
-        matches!(lane.begin("bob", &call(&clock)), Begun::Now(outcome) if code(&outcome) == "late"),
+        matches!(lane.begin("bob", None, &call(&clock)), Begun::Now(outcome) if code(&outcome) == "late"),
         "it rests"
     );
     clock.moves(limits::AUTHORITY_REST_MS);
-    assert!(matches!(lane.begin("bob", &call(&clock)), Begun::Waits(_)), "it is asked once more");
+    assert!(matches!(lane.begin("bob", None, &call(&clock)), Begun::Waits(_)), "it is asked once more");
     (0..100).for_each(|_| gate.open());
 }
 
@@ -251,7 +253,7 @@ fn what_is_forgotten_while_it_is_asked_is_not_kept() {
         known("staff")
     });
     let (lane, call) = (lane(&directory, Asking::default(), DAY), call(&clock));
-    let Begun::Waits(waits) = lane.begin("ann", &call) else { panic!("it was not asked") };
+    let Begun::Waits(waits) = lane.begin("ann", None, &call) else { panic!("it was not asked") };
     lane.forget(None);
     gate.open();
     assert_eq!(code(&lane.wait(waits, &call)), "Known", "who asked before is answered");

@@ -1,4 +1,4 @@
-//! Who asks without an API key: users of the machine over the socket, and people whom a reverse proxy vouches for; and what is put on record of
+//! Who asks without an API key: users of the machine over the socket, people whom a reverse proxy vouches for, and whoever presents a token; and what is put on record of
 //! answers.
 
 mod answers_log;
@@ -6,6 +6,7 @@ mod kernel;
 mod proxies;
 mod proxy_page;
 mod socket;
+mod tokens;
 mod user_acls;
 
 use std::path::PathBuf;
