@@ -76,7 +76,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { memory_mib: 128, threads: 0 }
+        Settings { memory_mib: 64, threads: 0 }
     }
 }
 

@@ -62,11 +62,8 @@ impl<'t> Unverified<'t> {
         if self.head.contains_key("crit") {
             return Err("the token needs something that is not understood here (`crit`)".to_owned());
         }
-        if let Some(kind) =
-            text("typ")?.filter(|kind| !KINDS.iter().any(|one| one.eq_ignore_ascii_case(kind)))
-        {
-            // What anybody may have written is not said again.
-            let _ = kind;
+        // What anybody may have written is not said again.
+        if text("typ")?.is_some_and(|kind| !KINDS.iter().any(|one| one.eq_ignore_ascii_case(kind))) {
             return Err(
                 "it is a token of another kind (`typ`); send an access token or an ID token".to_owned()
             );

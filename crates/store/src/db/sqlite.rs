@@ -197,7 +197,7 @@ fn open_writer(path: &Path) -> Result<Writer> {
     let mut connection = Connection::open(path).map_err(|e| failed("open", &e))?;
     prepare(
         &mut connection,
-        "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA cache_size = -65536;",
+        "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA cache_size = -32768;",
     )?;
     let checkpoints = Checkpoints::of(&mut connection)?;
     Ok(Writer { connection: FairMutex::new(connection), checkpoints })
