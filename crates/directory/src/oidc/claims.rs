@@ -111,7 +111,10 @@ fn groups<'c>(path: &Path, claims: &'c Claims) -> (Vec<&'c str>, bool) {
 /// Whether the provider says that these groups, or more of them, are to be asked for elsewhere (OpenID Connect Core, 5.6.2; Entra ID beyond 200
 /// groups).
 fn are_elsewhere(path: &Path, claims: &Claims) -> bool {
-    let named = claims.get("_claim_names").is_some_and(|names| names.get(path.first()).is_some());
+    // What is no object may name it as well.
+    let named = claims
+        .get("_claim_names")
+        .is_some_and(|names| !names.is_object() || names.get(path.first()).is_some());
     let is_no = |has: &Value| has.as_bool() == Some(false) || has.as_str() == Some("false");
     let has = claims.get("hasgroups").is_some_and(|has| !is_no(has));
     named || has

@@ -47,9 +47,9 @@ pub const THROTTLE_TOLD_MS: i64 = 1_000;
 /// A job of a better priority whose visitors take nothing for so long holds up no other one, milliseconds: its source may hang.
 pub const PRIORITY_STALL_MS: u64 = 5_000;
 /// Deliveries of one intent (design store 3.3: a synced transaction costs about 0.2 ms, so not fewer than 256).
-pub const DELIVERY_BATCH_MAX: usize = 1_024;
+pub const DELIVERY_BATCH_MAX: usize = 2_048;
 /// Deliveries from which on a batch does not wait for more.
-pub const DELIVERY_BATCH_MIN: usize = 512;
+pub const DELIVERY_BATCH_MIN: usize = 1_024;
 /// Bytes of text in one delivery batch.
 pub const DELIVERY_BYTES_MAX: usize = 8 << 20;
 /// Changes that wait in the queue of one output; a full queue makes visits wait, so that memory stays bounded.

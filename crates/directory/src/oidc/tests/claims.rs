@@ -94,6 +94,7 @@ fn groups_are_whole_where_the_provider_has_said_all_of_them() {
         (json!({"groups": null, "_claim_names": {"groups": "src1"}}), "user:ann", false),
         (json!({"groups": ["staff"], "_claim_names": {"groups": "src1"}}), "group:staff user:ann", false),
         (json!({"groups": ["staff"], "_claim_names": {"roles": "src1"}}), "group:staff user:ann", true),
+        (json!({"groups": ["staff"], "_claim_names": ["groups"]}), "group:staff user:ann", false),
         (json!({"groups": ["staff"], "hasgroups": true}), "group:staff user:ann", false),
         (json!({"groups": ["staff"], "hasgroups": "true"}), "group:staff user:ann", false),
         (json!({"groups": ["staff"], "hasgroups": false}), "group:staff user:ann", true),

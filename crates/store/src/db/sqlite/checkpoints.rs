@@ -97,9 +97,7 @@ fn open(path: &Path) -> Result<Connection> {
 
 fn copy_now(connection: &Connection) -> Result<Copied> {
     let row = |row: &rusqlite::Row<'_>| Ok(Copied { logged: row.get(1)?, copied: row.get(2)? });
-    connection
-        .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], row)
-        .map_err(|e| failed("checkpoint", &e))
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], row).map_err(|e| failed("checkpoint", &e))
 }
 
 #[cfg(test)]
