@@ -52,8 +52,9 @@ pub enum Which {
     All,
     /// Those that know users of this machine, whom its kernel names by number.
     Machine,
-    /// All others: a number that somebody chose elsewhere as their name is no user of this machine.
-    Others,
+    /// All of its domain, but not those that know users of this machine where the name, as they spell it, is a number: one that somebody chose
+    /// elsewhere as their name is no user of this machine.
+    ByNameAlone,
 }
 
 /// What one authority said about one name.
@@ -129,14 +130,15 @@ impl Authorities {
         by: Option<&ByToken>,
     ) -> Result<Vec<Said>> {
         let lanes = self.lanes(reader, registry)?;
-        let is_asked = |lane: &&Arc<Lane>| match which {
+        let is_asked = |lane: &Lane, user: &User| match which {
             Which::All => true,
             Which::Machine => lane.kind == MACHINE,
-            Which::Others => lane.kind != MACHINE,
+            Which::ByNameAlone => lane.kind != MACHINE || !is_a_number(lane, user),
         };
         let mut begun: Vec<(Said, Option<(Arc<Lane>, Waits)>)> = Vec::new();
         for user in users {
-            for lane in lanes.iter().filter(|lane| lane.asking.domain == user.domain).filter(is_asked) {
+            let of_domain = lanes.iter().filter(|lane| lane.asking.domain == user.domain);
+            for lane in of_domain.filter(|lane| is_asked(lane, user)) {
                 begun.push(begin(lane, user, by, call));
             }
         }
@@ -264,6 +266,13 @@ fn open(
     let none =
         || Fault::refused("no_such_connector", format!("this program has no authority `{}`", declared.kind));
     (kind.ok_or_else(none)?.open)(&declared.settings)
+}
+
+/// Whether a name is a number as an authority spells it, which its mapping may have made of it.
+fn is_a_number(lane: &Lane, user: &User) -> bool {
+    let Ok(Some(name)) = lane.spelled(&user.name) else { return false };
+    let digits = name.trim_start_matches(['+', '-']);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn begin(

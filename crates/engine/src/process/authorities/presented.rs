@@ -44,12 +44,6 @@ impl ByToken {
         let until = self.counts.iter().find(|(name, _)| name == authority)?.1;
         Some((&self.presented, until))
     }
-
-    /// Whether the name is a number, by which an authority of this machine would know a user whom nobody has proven.
-    fn is_a_number(&self) -> bool {
-        let digits = self.user.name.trim_start_matches(['+', '-']);
-        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-    }
 }
 
 impl Authorities {
@@ -78,8 +72,7 @@ impl Authorities {
         call: &CallContext,
         by: &ByToken,
     ) -> Result<Vec<Said>> {
-        let which = if by.is_a_number() { Which::Others } else { Which::All };
-        self.ask_all(of, call, (std::slice::from_ref(&by.user), which), Some(by))
+        self.ask_all(of, call, (std::slice::from_ref(&by.user), Which::ByNameAlone), Some(by))
     }
 }
 

@@ -462,3 +462,26 @@ fn all_authorities_are_asked_at_once_however_many_there_are() {
         |said: &&Said| matches!(said.answer.as_deref(), Ok(Answer::Known(tokens)) if tokens.holds("ann"));
     assert_eq!(said.iter().filter(knows).count(), AUTHORITIES);
 }
+
+#[test]
+fn a_name_is_a_number_as_an_authority_spells_it() {
+    let rule =
+        MappingRule { pattern: "(.+)@acme".to_owned(), name: "$1".to_owned(), case: Default::default() };
+    let plain = lane(&scripted(|_| down()), Asking::default(), DAY);
+    let mapped = lane(&scripted(|_| down()), Asking { mapping: vec![rule], ..Asking::default() }, DAY);
+    for (lane, name, is) in [
+        (&plain, "1001", true),
+        (&plain, "+1001", true),
+        (&plain, "-0", true),
+        (&plain, "ann", false),
+        (&plain, "-", false),
+        (&plain, "1001@acme", false),
+        (&mapped, "1001@acme", true),
+        (&mapped, "+0@acme", true),
+        (&mapped, "ann@acme", false),
+        (&mapped, "1001", false),
+    ] {
+        let user = User { name: name.to_owned(), domain: String::new() };
+        assert_eq!(is_a_number(lane, &user), is, "{name}");
+    }
+}
