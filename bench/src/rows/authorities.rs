@@ -84,9 +84,9 @@ fn at_once(bench: &Bench) -> Result<Vec<Line>> {
     let ask = || -> Result<f64> {
         let begun = Instant::now();
         let said =
-            all.ask((Some(store.reader()), &registry), &call, (std::slice::from_ref(&ann), Which::Others))?;
+            all.ask((Some(store.reader()), &registry), &call, (std::slice::from_ref(&ann), Which::All))?;
         let took = begun.elapsed().as_secs_f64() * 1e3;
-        match said.iter().filter(|said| said.answer.is_ok()).count() {
+        match said.iter().filter(|said| said.kind == SLOW.name && said.answer.is_ok()).count() {
             AUTHORITIES => Ok(took),
             answered => Err(format!("{answered} of {AUTHORITIES} authorities answered").into()),
         }
