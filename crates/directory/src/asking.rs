@@ -46,6 +46,16 @@ pub(crate) fn asked_for(names: impl IntoIterator<Item = Option<String>>) -> Vec<
     if names.is_empty() { vec!["1.1".to_owned()] } else { names }
 }
 
+/// What tokens of people begin with, where settings do not say it.
+pub(crate) fn user_prefix() -> String {
+    "user:".to_owned()
+}
+
+/// What tokens of groups begin with, where settings do not say it.
+pub(crate) fn group_prefix() -> String {
+    "group:".to_owned()
+}
+
 /// The token of a name behind a prefix; none where it would be one of the other kind, whose prefix is `others`: nobody whom a directory lets choose
 /// the name `group:staff` has a token of that group by it (decision 0043).
 pub(crate) fn of_one_kind(prefix: &str, others: &str, name: &str) -> Option<String> {

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::asking;
 use crate::reached::{self, Tls, absolute};
 use crate::wire::filter::{Filter, Place, description};
 use crate::wire::servers::{Login, Server};
@@ -58,11 +59,11 @@ pub(super) struct Settings {
     #[garde(custom(is_attribute))]
     group_attribute: String,
     /// What tokens of people begin with.
-    #[serde(default = "user_prefix")]
+    #[serde(default = "asking::user_prefix")]
     #[garde(length(bytes, max = limits::LDAP_NAME_BYTES_MAX))]
     user_prefix: String,
     /// What tokens of groups begin with; may be empty.
-    #[serde(default = "group_prefix")]
+    #[serde(default = "asking::group_prefix")]
     #[garde(length(bytes, max = limits::LDAP_NAME_BYTES_MAX))]
     group_prefix: String,
     /// A filter for people who may not enter, such as `(pwdAccountLockedTime=*)`.
@@ -116,14 +117,6 @@ fn uid() -> String {
 
 fn cn() -> String {
     "cn".to_owned()
-}
-
-fn user_prefix() -> String {
-    "user:".to_owned()
-}
-
-fn group_prefix() -> String {
-    "group:".to_owned()
 }
 
 fn person() -> String {

@@ -13,6 +13,7 @@ use ureq::http::Uri;
 
 use super::claims::Path;
 use super::http;
+use crate::asking;
 use crate::reached::absolute;
 
 /// Whose tokens count, and what of them becomes a name and tokens of access.
@@ -51,11 +52,11 @@ pub(super) struct Settings {
     #[garde(skip)]
     user_info: bool,
     /// What the token of a person begins with, before their name.
-    #[serde(default = "user_prefix")]
+    #[serde(default = "asking::user_prefix")]
     #[garde(length(bytes, max = limits::LDAP_NAME_BYTES_MAX))]
     user_prefix: String,
     /// What tokens of groups begin with; may be empty.
-    #[serde(default = "group_prefix")]
+    #[serde(default = "asking::group_prefix")]
     #[garde(length(bytes, max = limits::LDAP_NAME_BYTES_MAX))]
     group_prefix: String,
     /// Groups of one person. Who has more is kept from whatever denies anybody.
@@ -78,14 +79,6 @@ pub(super) struct Settings {
 
 fn sub() -> String {
     "sub".to_owned()
-}
-
-fn user_prefix() -> String {
-    "user:".to_owned()
-}
-
-fn group_prefix() -> String {
-    "group:".to_owned()
 }
 
 fn most() -> usize {

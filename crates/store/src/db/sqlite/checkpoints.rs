@@ -2,11 +2,11 @@
 //! and whoever wants to write waits for it (`busy` in docs/performance.md: a commit of 44 ms).
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 
 use ingather_model::limits;
-use parking_lot::FairMutex;
+use parking_lot::{FairMutex, Mutex};
 use rusqlite::Connection;
 
 use super::{failed, stopping};
@@ -20,7 +20,7 @@ pub(super) struct Checkpoints {
     logged: Arc<AtomicU32>,
     /// From how many pages on it is copied.
     due: AtomicU32,
-    /// Locked while somebody copies.
+    /// Locked while somebody copies; a panic of theirs keeps nobody from it for ever.
     connection: Mutex<Option<Connection>>,
 }
 
@@ -54,7 +54,7 @@ impl Checkpoints {
         if self.logged.load(Ordering::Relaxed) < self.due.load(Ordering::Relaxed) {
             return;
         }
-        let Ok(mut connection) = self.connection.try_lock() else { return };
+        let Some(mut connection) = self.connection.try_lock() else { return };
         // What a long reader holds back is not tried again at each commit: a look at a log costs in proportion to its length.
         let due = match self.copy(&mut connection, path, writer, times) {
             Ok(Copied { logged, copied }) if logged > copied => logged + limits::SQLITE_LOG_PAGES / 4,
@@ -141,7 +141,7 @@ mod tests {
         let whole = limits::SQLITE_LOG_PAGES.div_ceil(STEP);
         let copies = &store.writer.as_ref().expect("a writer").checkpoints;
         {
-            let _other = copies.connection.lock().expect("nobody copies");
+            let _other = copies.connection.lock();
             add(&store, whole + 1);
             assert!(length("s.db") < PAGE * u64::from(STEP), "a commit has copied the log by itself");
         }
