@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a command with the OpenID provider that tests ask: scripts/provider.sh COMMAND [ARGUMENT...]
 # The command finds the folder of its packages in INGATHER_TEST_PROVIDER. They come by npm, once for each list of them, into the folder of
-# builds. Where there is no Node.js of version 20 or later, or no network, the command runs without them, after one line that says so.
+# builds. Where there is no Node.js of version 20.19 or later, or no network, the command runs without them, after one line that says so.
 set -eu
 
 list=$(cd "$(dirname "$0")" && pwd)/provider
@@ -16,7 +16,8 @@ fi
 fetch() {
     cmp -s "$list/package-lock.json" "$folder/fetched" && return 0
     command -v npm >/dev/null 2>&1 || return 1
-    [ "$(node -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)" -ge 20 ] || return 1
+    # From 20.19 on it requires modules of either kind.
+    [ "$(node -p 'process.features.require_module' 2>/dev/null)" = true ] || return 1
     rm -rf "$folder"
     mkdir -p "$folder"
     cp "$list/package.json" "$list/package-lock.json" "$folder/"
@@ -28,7 +29,7 @@ if fetch; then
     INGATHER_TEST_PROVIDER="$folder/node_modules"
     export INGATHER_TEST_PROVIDER
 else
-    echo "scripts/provider.sh: no OpenID provider here (Node.js 20 with npm and a network bring it); going on without it" >&2
+    echo "scripts/provider.sh: no OpenID provider here (Node.js 20.19 with npm and a network bring it); going on without it" >&2
     [ ! -s "$folder/log" ] || tail -n 5 "$folder/log" >&2
 fi
 exec "$@"

@@ -50,6 +50,17 @@ fn has_password(url: &str) -> bool {
     user.contains(':') || words.split('&').any(|word| word.starts_with("password="))
 }
 
+/// The lock of a data directory, until it is dropped. To close its file would not be enough: a child that was begun, and is not yet the
+/// program that it is to be, has it open as well, and may be so still when this process is over.
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Where that fails, it ends with the last of those that have it open.
+        let _ = self.0.unlock();
+    }
+}
+
 impl DataDirectory {
     pub(crate) fn of(global: &Global) -> Result<DataDirectory> {
         let path = match &global.data {
@@ -273,7 +284,7 @@ impl DataDirectory {
         })
     }
 
-    fn lock(&self, doing: &str) -> Result<File> {
+    fn lock(&self, doing: &str) -> Result<Lock> {
         let path = self.path.join("lock");
         refuse_odd(&path)?;
         let failed = |error: std::io::Error| {
@@ -298,7 +309,7 @@ impl DataDirectory {
                 file.set_len(0).map_err(failed)?;
                 file.rewind().map_err(failed)?;
                 write!(file, "process {}: {doing}", std::process::id()).map_err(failed)?;
-                Ok(file)
+                Ok(Lock(file))
             }
             Err(TryLockError::WouldBlock) => {
                 let data = self.path.display();
@@ -420,5 +431,25 @@ fn refuse_odd(path: &Path) -> Result<()> {
     match odd(path) {
         Some(sentence) => Err(Failure::unable(format!("{sentence}; remove it, and it is made anew"))),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_although_a_child_has_its_file_open_as_well() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let open =
+            || OpenOptions::new().write(true).create(true).truncate(false).open(&path).expect("a file");
+        let held = open();
+        held.try_lock().expect("nobody holds it");
+        // As one that was begun has it, until it is the program that it is to be.
+        let of_child = held.try_clone().expect("a handle");
+        drop(Lock(held));
+        open().try_lock().expect("it is free for the next one");
+        drop(of_child);
     }
 }

@@ -4,6 +4,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -16,6 +18,9 @@ pub const CLIENT: &str = "search";
 
 /// How long a log-in may take, seconds.
 const SECONDS: &str = "60";
+
+/// How long its start may take.
+const START: Duration = Duration::from_secs(120);
 
 /// A provider that answers.
 pub struct Provider {
@@ -82,17 +87,24 @@ impl Provider {
         });
         let file = self.folder.path().join("provider.json");
         std::fs::write(file, told.to_string()).expect("a temporary folder takes a file");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/provider/provider.mjs");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/provider/provider.cjs");
         let mut command = Command::new("node");
         command.arg(script).arg(self.folder.path()).env("NODE_EXTRA_CA_CERTS", self.root());
         // It ends with its input, which this process holds alone.
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("scripts/install.sh installs node");
-        let mut said = String::new();
         let output = child.stdout.take().expect("it is piped");
-        let read = BufReader::new(output).read_line(&mut said);
         self.child = Some(child);
-        assert!(read.is_ok() && said.trim() == "ready", "the provider does not start: {said}");
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut said = String::new();
+            let read = BufReader::new(output).read_line(&mut said).map(|_| said);
+            // Nobody waits any more where it took too long.
+            let _ = tell.send(read);
+        });
+        // It ends with this value, also where it says nothing.
+        let said = told.recv_timeout(START).expect("the provider says that it listens").expect("it is read");
+        assert_eq!(said.trim(), "ready", "the provider does not start");
     }
 
     /// Ends it, as a crash would.

@@ -1,15 +1,16 @@
-// An OpenID provider for tests, on loopback: node provider.mjs FOLDER, with what it is in FOLDER/provider.json. It says `ready` when it listens, and
+// An OpenID provider for tests, on loopback: node provider.cjs FOLDER, with what it is in FOLDER/provider.json. It says `ready` when it listens, and
 // ends with its input, so that it outlives no test. `/test/log-in?who=NAME` logs somebody in through all of its pages, as a browser does, and
 // answers with their tokens.
-import crypto from 'node:crypto';
-import fs from 'node:fs';
-import http from 'node:http';
-import https from 'node:https';
-import path from 'node:path';
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const http = require('node:http');
+const https = require('node:https');
+const path = require('node:path');
 
 const folder = process.argv[2];
 const told = JSON.parse(fs.readFileSync(path.join(folder, 'provider.json'), 'utf8'));
-const { default: Provider } = await import(path.join(told.packages, 'oidc-provider', 'lib', 'index.js'));
+// Not by `import`: on a busy machine Node.js 20 was seen to wait for ever in it, with nothing left to read.
+const { default: Provider } = require(path.join(told.packages, 'oidc-provider', 'lib', 'index.js'));
 
 const REDIRECT = 'https://client.example.org/callback';
 const SECRET = 'narrow-gauge-7';
