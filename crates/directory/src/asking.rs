@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use ingather_model::access;
 use ingather_model::limits;
 
 use crate::wire::message::{Scope, Search};
@@ -56,10 +57,10 @@ pub(crate) fn group_prefix() -> String {
     "group:".to_owned()
 }
 
-/// The token of a name behind a prefix; none where it would be one of the other kind, whose prefix is `others`: nobody whom a directory lets choose
-/// the name `group:staff` has a token of that group by it (decision 0043).
+/// The token of a name behind a prefix; none where it would be one of another kind: of that whose prefix is `others`, or of the users and groups of
+/// this machine. Nobody whom a directory lets choose the name `group:staff` or `unix:g:0` has a token of that group by it (decision 0043).
 pub(crate) fn of_one_kind(prefix: &str, others: &str, name: &str) -> Option<String> {
     let token = format!("{prefix}{name}");
-    let is_mistaken = others.len() > prefix.len() && token.starts_with(others);
-    (!is_mistaken).then_some(token)
+    let is_of = |kind: &str| kind.len() > prefix.len() && token.starts_with(kind);
+    (!is_of(others) && !is_of(access::UNIX_PREFIX)).then_some(token)
 }

@@ -138,6 +138,8 @@ pub struct Problem {
     /// Its kind: callers go by it, never by the sentence.
     pub code: Code,
     message: String,
+    /// What else is to be said, to those alone who read the log.
+    in_the_log: String,
 }
 
 /// Short form.
@@ -146,7 +148,20 @@ pub type Result<T> = std::result::Result<T, Problem>;
 impl Problem {
     /// A problem with its sentence: what is wrong, then what to do next.
     pub fn new(code: Code, message: impl Into<String>) -> Problem {
-        Problem { code, message: message.into() }
+        Problem { code, message: message.into(), in_the_log: String::new() }
+    }
+
+    /// The same, with a reason for those who read the log: whoever has asked is nobody to be told of it.
+    pub(crate) fn logged(self, why: String) -> Problem {
+        Problem { in_the_log: why, ..self }
+    }
+
+    /// The sentence for the log.
+    pub fn in_the_log(&self) -> String {
+        match self.in_the_log.as_str() {
+            "" => self.message.clone(),
+            why => format!("{}: {why}", self.message),
+        }
     }
 
     /// Wrong use: the sentence says what to do instead.

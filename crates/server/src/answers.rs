@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use ingather_model::access::identity::Identity;
 use ingather_model::limits;
+use ingather_model::run_counts::counted;
 use ingather_operations::jobs::{self, ListJobs, figures};
 use ingather_operations::operation::{Callable, Effect, Role};
 use ingather_operations::problem::{Code, Problem, Result};
@@ -20,6 +21,7 @@ use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::asking::{Asking, Peer};
+use crate::failures::{Failures, Told};
 use crate::metrics::{self, CountedAs, Metrics};
 use crate::problems::{self, REQUEST, json_response};
 use crate::proxies::{self, Proxies};
@@ -32,6 +34,10 @@ use crate::stream::Streams;
 pub(crate) struct Answers {
     service: Arc<dyn Service>,
     free: Arc<Semaphore>,
+    /// How many tokens of providers may be verified.
+    tokens: Arc<Semaphore>,
+    /// Sentences in the log about requests that failed.
+    failures: Failures,
     /// Whoever watches the service is answered when it has no room for anybody else, one at a time.
     probes: Arc<Semaphore>,
     pub(crate) metrics: Arc<Metrics>,
@@ -62,6 +68,8 @@ impl Answers {
         Answers {
             service,
             free,
+            tokens: semaphore(limits::HTTP_TOKENS_MAX),
+            failures: Failures::default(),
             probes: semaphore(1),
             metrics,
             streams,
@@ -76,6 +84,16 @@ impl Answers {
 
     pub(crate) fn log(&self, line: &str) {
         self.service.log(line);
+    }
+
+    /// Tells the log of a request that failed, unless it was told of many in this minute.
+    fn log_failure(&self, operation: &'static str, problem: &Problem, request: &str) {
+        let Told::This { left_out } = self.failures.another(operation, problem.code, self.now()) else { return };
+        if left_out > 0 {
+            let word = problem.code.row().word;
+            self.log(&format!("{operation}: {word}, {}, which are not told one by one", counted(left_out, "time")));
+        }
+        self.log(&format!("{operation}: {} (request {request})", problem.in_the_log()));
     }
 
     pub(crate) fn note(&self, entry: &LogEntry<'_>) {
@@ -97,18 +115,30 @@ impl Answers {
         &self,
         work: impl FnOnce(&Context<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        // Most operations take milliseconds: many who ask in the same moment are answered one after another.
-        let free = self.free.clone().acquire_owned();
-        let free = tokio::time::timeout(Duration::from_millis(limits::HTTP_OPERATION_WAIT_MS_MAX), free);
-        let Ok(Ok(permit)) = free.await else {
+        let permit = permit(&self.free).await.ok_or_else(|| {
             let sentence = format!(
                 "{} requests are being answered, and there may not be more; ask again in {} s",
                 limits::HTTP_OPERATIONS_MAX,
                 limits::HTTP_RETRY_AFTER_S
             );
-            return Err(Problem::new(Code::Busy, sentence));
-        };
+            Problem::new(Code::Busy, sentence)
+        })?;
         self.work_with(permit, work).await
+    }
+
+    /// A place among the tokens that are being verified, for whoever presents one: had before the place of an operation, for which strangers
+    /// with made-up tokens would else have others wait as long as a provider hangs.
+    async fn verifying(&self, asking: &Asking) -> Result<Option<OwnedSemaphorePermit>> {
+        let Asking::Token(_) = asking else { return Ok(None) };
+        let permit = permit(&self.tokens).await.ok_or_else(|| {
+            let sentence = format!(
+                "{} tokens are being verified, and there may not be more; ask again in {} s",
+                limits::HTTP_TOKENS_MAX,
+                limits::HTTP_RETRY_AFTER_S
+            );
+            Problem::new(Code::Busy, sentence)
+        })?;
+        Ok(Some(permit))
     }
 
     async fn work_with<T: Send + 'static>(
@@ -169,6 +199,13 @@ impl Answers {
     }
 }
 
+/// One of so many places, waited for. Most operations take milliseconds: many who ask in the same moment are answered one after another.
+async fn permit(places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    let free = places.clone().acquire_owned();
+    let free = tokio::time::timeout(Duration::from_millis(limits::HTTP_OPERATION_WAIT_MS_MAX), free);
+    free.await.ok()?.ok()
+}
+
 /// Answers `/metrics`: to operators, and where it was said so to everybody on this machine.
 pub(crate) async fn metrics(answers: Arc<Answers>, request: Request) -> Response {
     let (head, _) = request.into_parts();
@@ -212,7 +249,7 @@ pub(crate) async fn answer(
         Err(problem) => {
             if problem.code.row().status >= 500 {
                 let request = REQUEST.try_with(Clone::clone).unwrap_or_default();
-                answers.log(&format!("{}: {problem} (request {request})", operation.name));
+                answers.log_failure(operation.name, &problem, &request);
             }
             problems::response(&problem)
         }
@@ -256,8 +293,10 @@ async fn answered(
     let body = request::body(body).await?;
     let (repeats, rates, service) = (answers.repeats.clone(), answers.rates.clone(), answers.service.clone());
     let id = REQUEST.try_with(Clone::clone).unwrap_or_default();
+    let verifying = answers.verifying(&asking).await?;
     let work = move |context: &Context<'_>| {
         let asker = asking.asker(context)?;
+        drop(verifying);
         let request = request::request(operation, parts, &head.uri, &head.headers, &body)?;
         // Whoever may not ask is told no more than that.
         if !asker.may(operation, &request) {

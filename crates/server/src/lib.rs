@@ -13,6 +13,7 @@ mod asking;
 mod client;
 mod connections;
 mod description;
+mod failures;
 mod metrics;
 mod pages;
 mod places;

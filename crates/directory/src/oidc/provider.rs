@@ -1,8 +1,8 @@
 //! A provider: what it says of itself (OpenID Connect Discovery), and its keys, which are kept for a while. Strangers may name keys that there are
 //! none of, so a provider is asked again after some seconds at the earliest, by one question at a time, and few wait for that.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Instant;
 
 use ingather_contract::authority::OF_WHAT_IS_PRESENTED;
@@ -10,6 +10,7 @@ use ingather_contract::call::CallContext;
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 use jsonwebtoken::DecodingKey;
+use parking_lot::Mutex;
 use serde_json::Value;
 use ureq::http::Uri;
 
@@ -69,11 +70,6 @@ fn away(why: &str) -> Fault {
     Fault::passing("provider", why)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is in it is whole after each step.
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
 /// Leaves the queue at its end.
 struct Place<'p>(&'p AtomicUsize);
 
@@ -102,7 +98,7 @@ impl Provider {
             }
             Found::None => {
                 let newer = self.known(meant, Want::NewerThan(asked), call, until)?.0;
-                (newer, lock(&self.state).failed.clone())
+                (newer, self.state.lock().failed.clone())
             }
         };
         match (keys::find(&known.keys, head.kid, head.algorithm), failed) {
@@ -123,7 +119,7 @@ impl Provider {
     ) -> Result<(Arc<Known>, u64), Fault> {
         let now = call.steady();
         let (known, is_due, asked) = {
-            let state = lock(&self.state);
+            let state = self.state.lock();
             let known = state.known.clone().filter(|known| now - known.at < meant.keys_away_ms);
             let is_fresh = known.as_ref().is_some_and(|known| now - known.at < meant.keys_ms);
             let is_due = match want {
@@ -137,7 +133,7 @@ impl Provider {
             (false, Some(known)) => return Ok((known, asked)),
             (false, None) => {}
         }
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let known = state.known.clone().filter(|known| now - known.at < meant.keys_away_ms);
         let why = || state.failed.clone().unwrap_or_else(|| "the provider was not asked yet".to_owned());
         known.map(|known| (known, state.asked)).ok_or_else(|| away(&why()))
@@ -152,24 +148,24 @@ impl Provider {
         until: Instant,
     ) -> Result<(), Fault> {
         let _asking = match (self.asking.try_lock(), known) {
-            (Ok(asking), _) => asking,
-            (Err(TryLockError::Poisoned(poisoned)), _) => poisoned.into_inner(),
-            (Err(TryLockError::WouldBlock), Some(_)) if want == Want::Kept => return Ok(()),
-            (Err(TryLockError::WouldBlock), _) => {
+            (Some(asking), _) => asking,
+            (None, Some(_)) if want == Want::Kept => return Ok(()),
+            (None, _) => {
                 let place = Place(&self.waiting);
                 if place.0.fetch_add(1, Ordering::Relaxed) >= limits::OIDC_WAITING_MAX {
                     return Err(away("many wait for the keys of the provider; ask again later"));
                 }
-                // Whoever holds it waits for a bounded time.
-                lock(&self.asking)
+                // Whoever holds it may have begun later, and have more time.
+                let asking = self.asking.try_lock_until(until);
+                asking.ok_or_else(|| away("the provider has not answered in time"))?
             }
         };
-        if lock(&self.state).asked != asked {
+        if self.state.lock().asked != asked {
             // Somebody has, meanwhile.
             return Ok(());
         }
         let learned = learn(meant, call.steady(), until);
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.asked += 1;
         state.again = call.steady() + limits::OIDC_KEYS_AGAIN_MS;
         match learned {

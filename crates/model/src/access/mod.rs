@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::Digest;
 
+/// What tokens of the local machine begin with.
+pub const UNIX_PREFIX: &str = "unix:";
+
 /// Held by every user of the local machine, by nobody anonymous.
 pub const UNIX_EVERYONE: &str = "unix:everyone";
 

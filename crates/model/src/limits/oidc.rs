@@ -16,8 +16,9 @@ pub const OIDC_KEYS_MS_MAX: u32 = 86_400_000;
 pub const OIDC_KEYS_AWAY_MS: u32 = 3_600_000;
 /// A provider is asked for its keys no more often than this, milliseconds, whatever keys tokens name that anybody may have made up.
 pub const OIDC_KEYS_AGAIN_MS: i64 = 5_000;
-/// Questions that wait for keys of one authority at once: half of what a service works on, so that strangers leave room for others.
-pub const OIDC_WAITING_MAX: usize = 8;
+/// Questions that wait for keys of one authority at once, beside the one that asks for them: with two providers that hang, people of a third
+/// one still have places among [`HTTP_TOKENS_MAX`](super::HTTP_TOKENS_MAX).
+pub const OIDC_WAITING_MAX: usize = 2;
 /// By how many seconds the clock of a provider may differ, unless an authority says otherwise.
 pub const OIDC_LEEWAY_S: u32 = 30;
 /// The most seconds that an authority may say: beyond that a token that has expired would count.

@@ -1,6 +1,6 @@
 //! Who somebody is, for a search or a question about access.
 
-use ingather_contract::authority::{Answer, Presented};
+use ingather_contract::authority::{Answer, OF_WHAT_IS_PRESENTED, Presented};
 use ingather_engine::authorities::{self, ByToken, Said, User, Verified, Which};
 use ingather_model::access::identity::Identity;
 use ingather_model::access::unix_user;
@@ -32,13 +32,12 @@ pub(crate) fn by_token(context: &Context<'_>, presented: &Presented) -> Result<B
             Code::InvalidToken,
             "the token is of no issuer that this service knows; take one of a provider that an authority is declared for",
         )),
+        // Who that is nobody knows so far: what authorities there are, and where, is told to the log alone.
         Verified::Unreachable(authority, reason) => Err(Problem::new(
             Code::AuthorityAway,
-            format!(
-                "whose token it is cannot be told now: the authority {authority} says that {}",
-                reason.message
-            ),
-        )),
+            "whose token it is cannot be told now; ask again later, or see `ingather authority list`",
+        )
+        .logged(format!("the authority {authority} says that {}", reason.message))),
     }
 }
 
@@ -83,6 +82,23 @@ pub(crate) fn of_name(context: &Context<'_>, name: &str, domain: &str) -> Result
     let user = User { name: name.to_owned(), domain: domain.to_owned() };
     let said = asked(context, std::slice::from_ref(&user), Which::All)?;
     known(&user, &said)
+}
+
+/// Whoever has presented a token.
+///
+/// # Errors
+/// As [`of_name`] and [`asked_by_token`]; where it is the provider that does not say what the person holds, `InvalidToken` when it tells nothing
+/// about whoever has such a token, else `AuthorityAway`.
+pub(crate) fn of_token(context: &Context<'_>, by: &ByToken) -> Result<Identity> {
+    let said = asked_by_token(context, by)?;
+    let own = said.iter().find(|one| one.authority == by.authority).and_then(|one| one.answer.as_ref().err());
+    known(&by.user, &said).map_err(|problem| match own {
+        None => problem,
+        Some(reason) if reason.code == OF_WHAT_IS_PRESENTED => {
+            Problem::new(Code::InvalidToken, reason.message.clone())
+        }
+        Some(_) => Problem::new(Code::AuthorityAway, problem.to_string()),
+    })
 }
 
 /// A user of this machine, as its kernel names them.

@@ -222,7 +222,7 @@ impl Asker {
             Account::Nobody => Ok(Identity::anonymous()),
             Account::Named(account) => who::of_name(context, &account.name, &account.domain),
             Account::Vouched(name) => vouched(context, name),
-            Account::ByToken(by) => who::known(&by.user, &who::asked_by_token(context, by)?),
+            Account::ByToken(by) => who::of_token(context, by),
             Account::User(number) => {
                 let identity = who::of_number(context, *number)?;
                 // A user may have a name that is the number of another one.

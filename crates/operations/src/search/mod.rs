@@ -55,6 +55,8 @@ pub static SEARCH: Answering<Search, Found> = Answering {
             Code::Query,
             Code::NoSuchUser,
             Code::NotVouched,
+            Code::InvalidToken,
+            Code::AuthorityAway,
             Code::Settings,
             Code::Connector,
             Code::IndexOlder,

@@ -148,6 +148,13 @@ fn kinds_of_tokens_cannot_be_mistaken() {
     assert_eq!(held(&plain, "group", json!([])), ("group".to_owned(), true));
     let bare = with("user:", "");
     assert_eq!(held(&bare, "ann", json!(["user:bob", "staff"])), ("staff user:ann".to_owned(), false));
+    let machine = json!(["unix:g:0", "unix:everyone", "unix:", "unix", "staff"]);
+    assert_eq!(held(&bare, "ann", machine), ("staff unix user:ann".to_owned(), false));
+    assert_eq!(held(&plain, "unix:u:0", json!([])), (String::new(), false));
+    assert_eq!(held(&with("uni", ""), "x:u:0", json!(["a"])), ("a".to_owned(), false));
+    // Whoever says it means it.
+    let meant = with("user:", "unix:g:");
+    assert_eq!(held(&meant, "ann", json!(["100"])), ("unix:g:100 user:ann".to_owned(), true));
     let inside = with("g", "group:");
     assert_eq!(held(&inside, "roup:staff", json!([])), (String::new(), false));
     assert_eq!(held(&with("u/", "g/"), "ann", json!(["staff"])), ("g/staff u/ann".to_owned(), true));

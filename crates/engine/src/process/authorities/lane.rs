@@ -161,7 +161,7 @@ impl Lane {
         waits(question)
     }
 
-    fn within(&self) -> Duration {
+    pub(super) fn within(&self) -> Duration {
         Duration::from_millis(self.asking.within_ms.into())
     }
 
@@ -266,11 +266,17 @@ impl Lane {
         }
     }
 
-    /// Whose a token is, as far as this authority can tell. It is asked in the thread of whoever wants to know, and no fault here gives it a
-    /// rest: nobody is known so far, and strangers are not to keep an authority from its people.
-    pub(super) fn whose(&self, presented: &Presented, call: &CallContext) -> Result<Whose, Reason> {
+    /// Whose a token is, as far as this authority can tell within its own time and `left`. It is asked in the thread of whoever wants to know,
+    /// and no fault here gives it a rest: nobody is known so far, and strangers are not to keep an authority from its people.
+    pub(super) fn whose(
+        &self,
+        presented: &Presented,
+        call: &CallContext,
+        left: Duration,
+    ) -> Result<Whose, Reason> {
         let Ok(authority) = &self.opened else { return Ok(Whose::NotOurs) };
-        contained::run(|| authority.whose(call, presented, self.within()))?.map_err(|fault| fault.reason())
+        let within = self.within().min(left);
+        contained::run(|| authority.whose(call, presented, within))?.map_err(|fault| fault.reason())
     }
 
     /// Whether it can be asked at all, in words.

@@ -2,6 +2,7 @@
 //! others of the domain are asked about the name alone, and see nothing of the token (decision 0046).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ingather_contract::authority::{Presented, Whose};
 use ingather_contract::call::CallContext;
@@ -47,7 +48,8 @@ impl ByToken {
 }
 
 impl Authorities {
-    /// Whose a token is. All authorities are shown it that may know it, and each verifies it by itself.
+    /// Whose a token is. All authorities are shown it that may know it, and each verifies it by itself; those that have to wait for their
+    /// providers have one time together, that of the most patient one.
     ///
     /// # Errors
     /// What the store says.
@@ -58,7 +60,12 @@ impl Authorities {
         presented: &Presented,
     ) -> Result<Verified> {
         let lanes = self.lanes(reader, registry)?;
-        let said: Vec<_> = lanes.iter().map(|lane| (lane, lane.whose(presented, call))).collect();
+        let until = call.steady() + lanes.iter().map(|lane| lane.within().as_millis() as i64).max().unwrap_or_default();
+        let ask = |lane: &Arc<Lane>| {
+            let left = u64::try_from(until - call.steady()).unwrap_or_default();
+            lane.whose(presented, call, Duration::from_millis(left))
+        };
+        let said: Vec<_> = lanes.iter().map(|lane| (lane, ask(lane))).collect();
         Ok(verified(presented, &said))
     }
 

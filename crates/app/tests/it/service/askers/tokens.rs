@@ -1,5 +1,11 @@
 //! People who present a token of a provider: each finds what is theirs, does nothing else, and is nobody once the token does not count.
 
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use ingather_model::limits;
 use ingather_testkit::provider::{AUDIENCE, Provider};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -110,9 +116,11 @@ fn whoever_presents_a_token_finds_what_is_theirs_and_nobody_elses() {
     let ended = service.end(Signal::TERM);
     let later = Service::with(&sandbox, admin, &[]);
     let away = search(&later, &ann).refuses(503, "authority_away");
-    assert!(away.body.contains("login") && !away.body.contains("401"), "{away:#?}");
+    assert!(!away.body.contains("login") && !away.body.contains("127.0.0.1"), "who is it: {away:#?}");
     assert_eq!(found(later.ask("GET", &format!("{SEARCH}&all=true"))).len(), 3);
-    let said = format!("{log}{}{}{}{}", ended.out, ended.err, away.body, later.end(Signal::TERM).err);
+    let told = later.end(Signal::TERM).err;
+    assert!(told.contains("the authority login says that"), "{told}");
+    let said = format!("{log}{}{}{}{told}", ended.out, ended.err, away.body);
     for token in [&ann, &bob, &cid, &zero, &again] {
         token.split('.').for_each(|part| assert!(!said.contains(&part[..20]), "{said}"));
     }
@@ -196,6 +204,94 @@ fn a_token_that_does_not_count_is_refused_in_words_and_one_that_expires_finds_no
         let _ = never.recv_timeout(std::time::Duration::from_millis(100));
     };
     assert!(refused.body.contains("has expired"), "{refused:#?}");
+}
+
+#[test]
+fn a_provider_that_tells_nothing_about_whose_token_it_is_is_no_fault_of_the_service() {
+    let here = "service::askers::tokens::a_provider_that_tells_nothing_about_whose_token_it_is_is_no_fault_of_the_service";
+    let Some(mut provider) = Provider::start(here, accounts()) else { return };
+    let sandbox = two_files();
+    let mut login = oidc(&provider, &[("domain", json!("acme"))]);
+    login["settings"]["user_info"] = json!(true);
+    let declaration = json!({"version": 1, "authorities": {"login": login}});
+    std::fs::write(sandbox.path().join("declaration.json"), declaration.to_string()).unwrap();
+    sandbox.run(&["apply", "-f", "declaration.json"]).exits(0);
+    let service = Service::start(&sandbox);
+    let ann = provider.log_in("ann").access;
+    // It is made out for this service, and not for the userinfo of its provider.
+    let refused = search(&service, &ann).refuses(401, "invalid_token");
+    assert!(refused.body.contains("scope `openid`"), "{refused:#?}");
+    provider.stop();
+    search(&service, &ann).refuses(503, "authority_away");
+}
+
+/// Addresses where somebody takes connections, and never says anything.
+fn silent(n: usize) -> Vec<TcpListener> {
+    (0..n).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect()
+}
+
+/// A token that is shaped as one of this issuer, and signed by nobody.
+fn made_up(issuer: &str, kid: usize) -> String {
+    let part = |part: Value| BASE64_URL_SAFE_NO_PAD.encode(part.to_string());
+    let head = json!({"alg": "RS256", "kid": kid.to_string()});
+    format!("{}.{}.{}", part(head), part(json!({"iss": issuer, "sub": "ann"})), "A".repeat(342))
+}
+
+#[test]
+fn strangers_with_made_up_tokens_keep_nobody_out_and_fill_no_log_whatever_providers_hang() {
+    let sandbox = two_files();
+    let providers = silent(4);
+    let issuers: Vec<String> =
+        providers.iter().map(|at| format!("http://{}", at.local_addr().unwrap())).collect();
+    let login = |(n, issuer): (usize, &String)| {
+        let settings = json!({"issuer": issuer, "audiences": [AUDIENCE]});
+        (format!("login{n}"), json!({"kind": "oidc", "settings": settings, "within_ms": 1_000}))
+    };
+    let authorities: serde_json::Map<String, Value> = issuers.iter().enumerate().map(login).collect();
+    let declaration = json!({"version": 1, "authorities": authorities});
+    std::fs::write(sandbox.path().join("declaration.json"), declaration.to_string()).unwrap();
+    sandbox.run(&["apply", "-f", "declaration.json"]).exits(0);
+    let service = Service::start(&sandbox);
+    let over = AtomicBool::new(false);
+    let answers = std::thread::scope(|scope| {
+        let strangers: Vec<_> = (0..48)
+            .map(|n| {
+                let (service, over, issuers) = (&service, &over, &issuers);
+                scope.spawn(move || {
+                    let mut answers = Vec::new();
+                    while !over.load(Ordering::Relaxed) {
+                        let kid = answers.len();
+                        answers.push(search(service, &made_up(&issuers[(n + kid) % issuers.len()], kid)));
+                    }
+                    answers
+                })
+            })
+            .collect();
+        // As long as each provider hangs more than once.
+        // clock: real sockets wait by it.
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(8);
+        let mut asked = 0;
+        while std::time::Instant::now() < end {
+            let reply = service.ask("GET", SEARCH);
+            asked += 1;
+            if reply.status != 200 {
+                over.store(true, Ordering::Relaxed);
+                panic!("after {asked}: {reply:#?}");
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        strangers.into_iter().flat_map(|stranger| stranger.join().unwrap()).collect::<Vec<Reply>>()
+    });
+    for answer in &answers {
+        assert_eq!(answer.status, 503, "{answer:#?}");
+        assert!(!answer.body.contains("127.0.0.1") && !answer.body.contains("login"), "{answer:#?}");
+    }
+    assert!(answers.iter().any(|answer| answer.body.contains("authority_away")), "{answers:#?}");
+    let log = service.end(Signal::TERM).err;
+    let told = log.lines().filter(|line| line.contains("request ")).count();
+    let kinds = 2;
+    // They may have begun in one minute and ended in the next.
+    assert!(told <= 2 * kinds * limits::LOG_FAILURES_MAX as usize, "{} answers: {log}", answers.len());
 }
 
 /// In the domain without a name people of the provider are users of this machine, but for its root, and for users by their numbers.

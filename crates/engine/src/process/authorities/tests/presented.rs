@@ -168,3 +168,41 @@ fn whoever_presents_nothing_gives_an_authority_no_rest() {
     let by = person(&all, &call, "ann until 9000000 by one");
     assert!(all.ask_by_token((None, &NONE), &call, &by).unwrap()[0].answer.is_ok());
 }
+
+/// Never answers: it takes all the time that it has, by the clock of the test.
+struct Hangs(Arc<ByHand>, Mutex<Vec<u128>>);
+
+impl Authority for Hangs {
+    fn check(&self, _: &CallContext) -> std::result::Result<String, Fault> {
+        down().map(|_| String::new())
+    }
+    fn tokens(&self, _: &CallContext, _: &Account<'_>) -> std::result::Result<Answer, Fault> {
+        down()
+    }
+    fn whose(
+        &self,
+        _: &CallContext,
+        _: &Presented,
+        within: Duration,
+    ) -> std::result::Result<Whose, Fault> {
+        self.1.lock().unwrap().push(within.as_millis());
+        self.0.moves(within.as_millis() as i64);
+        Err(Fault::passing("down", "it does not answer in time"))
+    }
+}
+
+#[test]
+fn authorities_that_hang_have_one_time_together_and_whoever_has_not_to_wait_still_tells() {
+    let clock = Arc::new(ByHand::default());
+    let call = call(&clock);
+    let hangs = Arc::new(Hangs(clock.clone(), Mutex::default()));
+    let lanes = ["one", "two", "three"].map(|name| lane_of(name, "oidc", hangs.clone(), ""));
+    let login = lane_of("login", "oidc", Issuer::of("one"), "");
+    let all = all_of(&[&lanes[..], &[login]].concat());
+    let within = i64::from(Asking::default().within_ms);
+    person(&all, &call, "ann until 9000000 by one");
+    assert_eq!((call.steady(), hangs.1.lock().unwrap().clone()), (within, vec![within as u128, 0, 0]));
+    let nobodys = all.whose((None, &NONE), &call, &Presented::new("ann until 1 by another")).unwrap();
+    assert!(matches!(nobodys, Verified::Unreachable(..)));
+    assert_eq!(call.steady(), 2 * within);
+}
