@@ -306,8 +306,8 @@ pub const AUTHORITY_WAITING_FOR_EACH: usize = 16;
 pub const AUTHORITY_KEPT_MS_MAX: u32 = 86_400_000;
 /// Longest time that is kept that somebody is not known or may not enter, or not all they hold, milliseconds: people who were just added try soon.
 pub const AUTHORITY_KEPT_SHORTLY_MS: i64 = 5_000;
-/// Tokens in the answers that are kept of one authority, each user counting as one more; about 100 MB.
-pub const AUTHORITY_KEPT_TOKENS_MAX: usize = 1_000_000;
+/// Bytes of the answers that are kept of one authority: a million short tokens.
+pub const AUTHORITY_KEPT_BYTES_MAX: usize = 100 << 20;
 /// Faults of an authority one after the other from which on it is not asked for a while.
 pub const AUTHORITY_FAULTS_MAX: u32 = 3;
 /// First of these whiles, milliseconds; each is twice as long as the one before.

@@ -37,14 +37,18 @@ pub(super) struct KeptAnswer {
 pub(super) struct KeptAnswers {
     by_about: HashMap<About, KeptAnswer>,
     in_order: VecDeque<(u64, About)>,
-    tokens: usize,
+    bytes: usize,
     number: u64,
 }
 
+/// Bytes of a token beside its text, and of an answer beside its tokens, about.
+const EACH_BYTES: usize = 64;
+
+/// Bytes of an answer, about.
 fn weight(answer: &Answer) -> usize {
     match answer {
-        Answer::Known(tokens) => 1 + tokens.iter().count(),
-        Answer::Unknown | Answer::Unauthorized => 1,
+        Answer::Known(tokens) => EACH_BYTES + tokens.iter().map(|token| EACH_BYTES + token.len()).sum::<usize>(),
+        Answer::Unknown | Answer::Unauthorized => EACH_BYTES,
     }
 }
 
@@ -58,7 +62,7 @@ impl KeptAnswers {
     pub(super) fn put(&mut self, about: &About, answer: Arc<Answer>, (at, until): (i64, i64)) {
         self.forget(about);
         self.number += 1;
-        self.tokens += weight(&answer);
+        self.bytes += weight(&answer);
         let number = self.number;
         self.by_about.insert(about.clone(), KeptAnswer { answer, at, until, number });
         self.in_order.push_back((number, about.clone()));
@@ -66,7 +70,7 @@ impl KeptAnswers {
             let KeptAnswers { by_about, in_order, .. } = self;
             in_order.retain(|(number, about)| by_about.get(about).is_some_and(|kept| kept.number == *number));
         }
-        while self.tokens > limits::AUTHORITY_KEPT_TOKENS_MAX {
+        while self.bytes > limits::AUTHORITY_KEPT_BYTES_MAX {
             let Some((number, about)) = self.in_order.pop_front() else { break };
             // It may have been answered again since.
             if self.by_about.get(&about).is_some_and(|kept| kept.number == number) {
@@ -77,7 +81,7 @@ impl KeptAnswers {
 
     fn forget(&mut self, about: &About) {
         if let Some(kept) = self.by_about.remove(about) {
-            self.tokens -= weight(&kept.answer);
+            self.bytes -= weight(&kept.answer);
         }
     }
 
@@ -104,6 +108,11 @@ mod tests {
         Arc::new(Answer::Known((0..count).map(|n| n.to_string()).collect()))
     }
 
+    /// Somebody who holds one long token.
+    fn long(bytes: usize) -> Arc<Answer> {
+        Arc::new(Answer::Known(["x".repeat(bytes)].into_iter().collect()))
+    }
+
     fn about(name: &str) -> About {
         About::new(name, None)
     }
@@ -114,14 +123,14 @@ mod tests {
         kept.put(&about("ann"), known(2), (7, 100));
         assert_eq!(kept.get(&about("ann"), 99).map(|one| one.at), Some(7));
         assert!(kept.get(&about("ann"), 100).is_none() && kept.get(&about("bob"), 0).is_none());
-        kept.put(&about("bob"), known(limits::AUTHORITY_KEPT_TOKENS_MAX - 10), (8, 100));
+        kept.put(&about("bob"), long(limits::AUTHORITY_KEPT_BYTES_MAX - 10 * EACH_BYTES), (8, 100));
         assert!(kept.get(&about("ann"), 0).is_some(), "there is room for both");
         kept.put(&about("ann"), known(3), (9, 100));
         kept.put(&about("cid"), known(20), (9, 100));
         assert!(kept.get(&about("bob"), 0).is_none(), "the oldest by its last answer");
         assert!(kept.get(&about("ann"), 0).is_some() && kept.get(&about("cid"), 0).is_some());
         kept.forget(&about("cid"));
-        assert_eq!((kept.tokens, kept.clear(), kept.tokens), (4, 1, 0));
+        assert_eq!((kept.bytes, kept.clear(), kept.bytes), (4 * EACH_BYTES + 3, 1, 0));
         for _ in 0..1_000 {
             kept.put(&about("ann"), known(0), (0, 0));
         }
