@@ -1,6 +1,6 @@
 //! The index as somebody finds it who only looks: files that make nothing, what it holds, and whether it is whole.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -85,6 +85,15 @@ impl Directory for Looking {
     }
 }
 
+/// How the names of files end that say which entries a segment has lost.
+const DELETED: &str = ".del";
+
+/// The id of a segment, which the names of its files begin with, and how the name of the one ends that says what it has lost.
+fn names_of(segment: &SegmentReader) -> (String, String) {
+    let lost = segment.delete_opstamp().map(|stamp| format!("{stamp}{DELETED}"));
+    (segment.segment_id().uuid_string(), lost.unwrap_or_default())
+}
+
 /// What one commit holds.
 pub(crate) struct IndexSnapshot {
     directory: IndexDirectory,
@@ -106,8 +115,7 @@ impl IndexSnapshot {
     /// Files of this commit whose content is not the one that was written.
     fn torn_files(&self, call: &CallContext) -> Result<Vec<String>, Fault> {
         let segments = self.snapshot.searcher().segment_readers();
-        let ids: HashSet<String> =
-            segments.iter().map(|segment| segment.segment_id().uuid_string()).collect();
+        let deleted_as_of: HashMap<String, String> = segments.iter().map(names_of).collect();
         let index = self.snapshot.searcher().index();
         let listed = std::fs::read_dir(&self.directory.path)
             .map_err(|error| fault(error.into(), &self.directory.path))?;
@@ -118,7 +126,11 @@ impl IndexSnapshot {
             if call.cancel.cancelled() || torn.len() >= DAMAGES_MAX {
                 break;
             }
-            if !text.split('.').next().is_some_and(|id| ids.contains(id)) {
+            // What a segment has lost is in a file of its own for each commit: that of a later one may be half written by now.
+            let is_of_this_commit = text.split_once('.').is_some_and(|(id, kind)| {
+                deleted_as_of.get(id).is_some_and(|lost| kind == lost || !kind.ends_with(DELETED))
+            });
+            if !is_of_this_commit {
                 continue;
             }
             let whole = guarded(&self.directory.path, || {

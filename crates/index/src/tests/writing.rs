@@ -1,7 +1,7 @@
 //! Writing from outside: the index holds what the changes say, and what was committed survives.
 
 use std::io::BufRead as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::directory::CommitMetadata;
@@ -173,6 +173,38 @@ fn a_foreign_a_locked_and_a_damaged_index_are_refused_with_what_to_do() {
     assert_eq!(damaged.code, "index_damaged");
     assert!(damaged.message.contains("verify index --repair"), "{}", damaged.message);
     assert!(matches!(Searcher::open(data.path(), "store-1"), Err(Fault::Broken(_))));
+}
+
+/// Names of the index's files that say what a segment has lost.
+fn lost_files(data: &Path) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(data.join("index")).unwrap().map(|entry| entry.unwrap().path());
+    all.filter(|path| path.extension().is_some_and(|kind| kind == "del")).collect()
+}
+
+#[test]
+fn a_file_that_the_next_commit_is_writing_is_no_damage_and_one_of_this_commit_is() {
+    let (data, mut index) = filled(&[put("d/a", 1, "x"), put("d/b", 1, "x"), put("d/c", 1, "x")]);
+    apply(&mut index, &[put("d/a", 2, "y")]);
+    index.commit(&call()).unwrap();
+    let context = OutputContext { data: data.path().to_owned(), store: "store-1".to_owned(), session: 0 };
+    let damage = || {
+        let mut seen = (OUTPUT.look.unwrap())(&serde_json::json!({}), &context).unwrap().unwrap();
+        seen.damage(&call(), true).unwrap()
+    };
+    assert_eq!(damage(), Vec::<String>::new());
+    let [own] = &lost_files(data.path())[..] else { panic!("{:?}", lost_files(data.path())) };
+    let name = own.file_name().unwrap().to_str().unwrap();
+    let (segment, _) = name.split_once('.').unwrap();
+    let next = data.path().join(format!("index/{segment}.999999.del"));
+    std::fs::write(&next, "").unwrap();
+    assert_eq!(damage(), Vec::<String>::new(), "{next:?}");
+    // It is written under the same name again as soon as its place in memory is given back.
+    let mut bytes = std::fs::read(own).unwrap();
+    bytes[0] ^= 1;
+    std::fs::remove_file(own).unwrap();
+    std::fs::write(own, bytes).unwrap();
+    let told = damage();
+    assert!(told.iter().any(|told| told.contains(name)), "{told:?}");
 }
 
 #[cfg(unix)]

@@ -34,6 +34,8 @@ const CLIENTS: usize = 64;
 const SECONDS: u64 = 50;
 /// How much longer at most.
 const LONGER: Duration = Duration::from_secs(150);
+/// Lines of the log that are kept.
+const LINES: usize = 2_000;
 /// Moves that each day sees done at least once, however slow the machine is.
 const MOVES: [&str; 10] =
     ["start", "abort", "restart", "pause", "resume", "define", "delete", "reset_seeding", "resend", "show"];
@@ -270,13 +272,25 @@ fn read_log(
                 wrong.push(line.clone());
             }
             let mut last = last.lock().unwrap();
-            if last.len() == 200 {
+            if last.len() == LINES {
                 last.remove(0);
             }
             last.push(std::mem::take(&mut line));
         }
         wrong
     })
+}
+
+/// What the service told last, for whoever looks for the cause of a failure.
+struct Last(Arc<Mutex<Vec<String>>>);
+
+impl Drop for Last {
+    #[expect(clippy::print_stdout, reason = "it is for people")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.lock().unwrap().iter().for_each(|line| print!("{line}"));
+        }
+    }
 }
 
 #[expect(
@@ -296,8 +310,8 @@ fn a_day(kept: Kept) {
     let root = root.to_str().unwrap().to_owned();
     let admin = key(&sandbox, "test", &["admin"], None);
     let mut service = Service::with(&sandbox, admin, &["--root", &root]);
-    let last = Arc::default();
-    let log = read_log(service.take_log(), Arc::clone(&last));
+    let last = Last(Arc::default());
+    let log = read_log(service.take_log(), Arc::clone(&last.0));
     let described = service.answer("GET", "/api/v1/openapi.json");
     let crowd = Crowd {
         service: &service,
@@ -339,7 +353,7 @@ fn a_day(kept: Kept) {
     judge_answers(kept, &crowd.answers.into_inner().unwrap(), changes, most);
     let ended = service.end(Signal::TERM);
     let wrong = log.join().unwrap();
-    assert_eq!((ended.code, wrong), (143, Vec::new()), "{:#?}", last.lock().unwrap());
+    assert_eq!((ended.code, wrong), (143, Vec::new()), "{:#?}", last.0.lock().unwrap());
     left_clean(&sandbox);
 }
 
