@@ -131,9 +131,12 @@ pub(crate) fn begin(
     (kind, by, at, basis): (RunKind, &str, i64, Option<Digest>),
     of_all: &[Notify],
 ) -> Result<i64> {
-    let number = store.write(Durability::Synced, |sql| {
+    let begun = store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
-        let Some(number) = jobs::begin(sql, job.id)? else { return Ok(None) };
+        let Some(number) = jobs::begin(sql, job.id)? else {
+            // Why not is asked at once: a pause that ended since would look like a deletion, and the run would be wanted no more.
+            return Ok(Err(jobs::get(sql, job.id)?));
+        };
         if failpoint(Failpoint::RestartForEver) {
             jobs::ask_restart(sql, job.id, job.restart)?;
         }
@@ -154,20 +157,18 @@ pub(crate) fn begin(
         if !opens(number) {
             return Err(StoreError::Stopped);
         }
-        Ok(Some(number))
+        Ok(Ok(number))
     })?;
-    let Some(number) = number else {
-        let now = store.reader().read(|sql| jobs::get(sql, job.id))?;
+    begun.map_err(|now| {
         let name = &job.name;
-        return Err(match now.is_some_and(|now| now.paused && now.state != State::Deleting) {
+        match now.is_some_and(|now| now.paused && now.state != State::Deleting) {
             true => paused(name),
             false => EngineError::refused(
                 Refusal::Deleting,
                 format!("job {name} is being deleted; `ingather job delete {name}` goes on with it"),
             ),
-        });
-    };
-    Ok(number)
+        }
+    })
 }
 
 /// Ends a run whose own thread panics: the others would wait for it for ever.
