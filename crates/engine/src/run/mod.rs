@@ -133,10 +133,7 @@ pub(crate) fn begin(
 ) -> Result<i64> {
     let begun = store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
-        let Some(number) = jobs::begin(sql, job.id)? else {
-            // Why not is asked at once: a pause that ended since would look like a deletion, and the run would be wanted no more.
-            return Ok(Err(jobs::get(sql, job.id)?));
-        };
+        let Some(number) = jobs::begin(sql, job.id)? else { return Ok(Err(jobs::get(sql, job.id)?)) };
         if failpoint(Failpoint::RestartForEver) {
             jobs::ask_restart(sql, job.id, job.restart)?;
         }
@@ -161,7 +158,8 @@ pub(crate) fn begin(
     })?;
     begun.map_err(|now| {
         let name = &job.name;
-        match now.is_some_and(|now| now.paused && now.state != State::Deleting) {
+        match now.is_some_and(|now| now.state != State::Deleting) {
+            // Also one whose pause has ended since: what is being deleted stays so, and the run is wanted still.
             true => paused(name),
             false => EngineError::refused(
                 Refusal::Deleting,
