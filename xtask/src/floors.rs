@@ -24,6 +24,7 @@ const MODEL: &str = "ingather-model";
 const CONTRACT: &str = "ingather-contract";
 const KIT: &str = "ingather-kit";
 const INDEX: &str = "ingather-index";
+const POSTGRES: &str = "ingather-postgres";
 const STORE: &str = "ingather-store";
 const ENGINE: &str = "ingather-engine";
 const CONNECTORS: &str = "ingather-connectors";
@@ -43,7 +44,9 @@ const XTASK: &str = "xtask";
 pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: MODEL, uses: &[], tests_use: &[] },
     Floor { package: CONTRACT, uses: &[MODEL], tests_use: &[TESTKIT] },
-    Floor { package: STORE, uses: &[MODEL], tests_use: &[TESTKIT] },
+    // Apart from the store: an authority asks databases, too, and nothing above a server is known here.
+    Floor { package: POSTGRES, uses: &[MODEL], tests_use: &[] },
+    Floor { package: STORE, uses: &[MODEL, POSTGRES], tests_use: &[TESTKIT] },
     Floor { package: ENGINE, uses: &[MODEL, CONTRACT, STORE], tests_use: &[TESTKIT] },
     Floor { package: EXTRACT, uses: &[MODEL], tests_use: &[] },
     Floor { package: KIT, uses: &[], tests_use: &[] },

@@ -1,8 +1,5 @@
 //! PostgreSQL: a pool of connections, statements prepared once per connection, batches as arrays.
 
-mod login;
-mod tls;
-
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -15,11 +12,10 @@ use tokio::runtime::Runtime;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{CancelToken, Client, IsolationLevel, NoTls, Transaction};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use ingather_model::limits;
+use ingather_postgres::{Login, MakeRustlsConnect};
 
-use self::login::Login;
 use crate::db::write_times::WriteTimes;
 use crate::db::{Column, Durability, Row, Sql, Value, stopping};
 use crate::error::{Result, StoreError, lacks_handles};
@@ -167,7 +163,8 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
 
 impl Postgres {
     pub(crate) fn open(url: &str, secrets: Option<Arc<Secrets>>) -> Result<Postgres> {
-        let (login, idle, times) = (Login::read(url)?, Mutex::default(), WriteTimes::default());
+        let login = Login::read("--store", url).map_err(|refused| StoreError::Refused(refused.0))?;
+        let (idle, times) = (Mutex::default(), WriteTimes::default());
         let store = Postgres { login, idle, made: AtomicU64::new(0), times, secrets };
         let connection = store.connect()?;
         store.put_back(connection);

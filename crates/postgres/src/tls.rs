@@ -11,11 +11,11 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::error::{Result, StoreError};
+use crate::{Refused, Result};
 
 /// What is checked of a server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Checks {
+pub(crate) enum Checks {
     /// Nothing: nobody listens, but anybody may answer.
     Nothing,
     /// That one of the roots stands behind it.
@@ -27,8 +27,8 @@ pub(super) enum Checks {
 /// A way to servers. `roots`: a file of certificates; none: those of the system. `own`: files of a certificate and its key.
 ///
 /// # Errors
-/// [`StoreError::Refused`] naming the file that cannot be used.
-pub(super) fn connector(
+/// [`Refused`] naming the file that cannot be used.
+pub(crate) fn connector(
     checks: Checks,
     roots: Option<&Path>,
     own: [Option<PathBuf>; 2],
@@ -60,11 +60,11 @@ pub(super) fn connector(
     Ok(MakeRustlsConnect::new(config))
 }
 
-fn refuse(sentence: impl Into<String>) -> StoreError {
-    StoreError::Refused(sentence.into())
+fn refuse(sentence: impl Into<String>) -> Refused {
+    Refused(sentence.into())
 }
 
-fn unusable(file: &Path, error: impl std::fmt::Display) -> StoreError {
+fn unusable(file: &Path, error: impl std::fmt::Display) -> Refused {
     refuse(format!("the file {} cannot be used: {error}", file.display()))
 }
 

@@ -12,19 +12,20 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::tls::{self, Checks};
-use crate::error::{Result, StoreError};
+use crate::tls::{self, Checks};
+use crate::{Refused, Result};
 
 /// Words of a URL that are read here; the driver reads all others.
 const OWN: [&str; 6] = ["sslmode", "sslrootcert", "sslcert", "sslkey", "passfile", "answer_timeout"];
 
 /// All that a connection needs.
-pub(super) struct Login {
-    pub(super) config: Config,
+pub struct Login {
+    /// For the driver.
+    pub config: Config,
     /// None: without TLS.
-    pub(super) tls: Option<MakeRustlsConnect>,
+    pub tls: Option<MakeRustlsConnect>,
     /// Longest wait for an answer of the server.
-    pub(super) answer: Duration,
+    pub answer: Duration,
 }
 
 /// Where words and files come from: the process, or a test.
@@ -32,22 +33,23 @@ struct Environment<'s> {
     variable: &'s dyn Fn(&str) -> Option<OsString>,
 }
 
-fn refuse(sentence: impl Into<String>) -> StoreError {
-    StoreError::Refused(sentence.into())
+fn refuse(sentence: impl Into<String>) -> Refused {
+    Refused(sentence.into())
 }
 
 impl Login {
-    /// Reads a URL, and what the environment and the user's password file add to it.
+    /// Reads a URL, and what the environment and the user's password file add to it. `setting` is what people call the URL by.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] with what to write instead; it never repeats the URL, which may hold a password.
-    pub(super) fn read(url: &str) -> Result<Login> {
-        read(url, &Environment { variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()) })
+    /// [`Refused`] with what to write instead; it never repeats the URL, which may hold a password.
+    pub fn read(setting: &str, url: &str) -> Result<Login> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        read(setting, url, &Environment { variable: &variable })
     }
 }
 
-fn read(url: &str, environment: &Environment<'_>) -> Result<Login> {
-    let (plain, own) = take_own(url)?;
+fn read(setting: &str, url: &str, environment: &Environment<'_>) -> Result<Login> {
+    let (plain, own) = take_own(setting, url)?;
     let of = |name: &str| own.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value.clone());
     let word = |name: &str, variable: &str| match of(name) {
         Some(value) => Some(OsString::from(value)),
@@ -56,14 +58,16 @@ fn read(url: &str, environment: &Environment<'_>) -> Result<Login> {
     let mut config: Config = plain.parse().map_err(|error: tokio_postgres::Error| {
         // The cause names the word that it cannot read, never a value of it.
         let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
-        refuse(format!("the URL of --store: {error}{cause}"))
+        refuse(format!("the URL of {setting}: {error}{cause}"))
     })?;
     bound(&mut config);
     let answer = match of("answer_timeout") {
         None => limits::STORE_ANSWER_MS_MAX,
         Some(text) => match text.parse::<u64>() {
             Ok(seconds @ 1..=86_400) => seconds * 1_000,
-            _ => return Err(refuse("the URL of --store: answer_timeout takes seconds, 1 to 86400")),
+            _ => {
+                return Err(refuse(format!("the URL of {setting}: answer_timeout takes seconds, 1 to 86400")));
+            }
         },
     };
     let mode = word("sslmode", "PGSSLMODE").unwrap_or_else(|| "prefer".into());
@@ -101,7 +105,7 @@ fn read(url: &str, environment: &Environment<'_>) -> Result<Login> {
 }
 
 /// A URL without the words that are read here, and they.
-fn take_own(url: &str) -> Result<(String, Vec<(String, String)>)> {
+fn take_own(setting: &str, url: &str) -> Result<(String, Vec<(String, String)>)> {
     let Some((beginning, query)) = url.split_once('?') else { return Ok((url.to_owned(), Vec::new())) };
     let mut own = Vec::new();
     let mut rest = Vec::new();
@@ -109,7 +113,7 @@ fn take_own(url: &str) -> Result<(String, Vec<(String, String)>)> {
         match pair.split_once('=') {
             Some((name, value)) if OWN.contains(&name) => {
                 let value = percent_decode_str(value).decode_utf8();
-                let value = value.map_err(|_| refuse(format!("the URL of --store: {name} is no text")))?;
+                let value = value.map_err(|_| refuse(format!("the URL of {setting}: {name} is no text")))?;
                 own.push((name.to_owned(), value.into_owned()));
             }
             _ => rest.push(pair),
@@ -210,7 +214,7 @@ mod tests {
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
         };
-        read(url, &Environment { variable: &variable })
+        read("--store", url, &Environment { variable: &variable })
     }
 
     fn password_by(variables: &[(&str, &str)], url: &str) -> Option<String> {
