@@ -57,7 +57,7 @@ pub(crate) const FLOORS: &[Floor] = &[
         tests_use: &[TESTKIT],
     },
     // Apart from the other connectors: what speaks to directories knows passwords, and is read by itself.
-    Floor { package: DIRECTORY, uses: &[MODEL, CONTRACT], tests_use: &[TESTKIT] },
+    Floor { package: DIRECTORY, uses: &[MODEL, CONTRACT, POSTGRES], tests_use: &[TESTKIT] },
     // Apart from the other connectors: its HTTP client is heavy, and nothing of it needs the index.
     Floor { package: WEB, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT, EXTRACT] },
     // Every way of telling people, as connectors are every real system.
@@ -101,6 +101,11 @@ pub(crate) const HEAVY: &[Heavy] = &[
         library: "postgres",
         // The test kit and the program's tests make and drop databases.
         only: &[STORE, TESTKIT, APP],
+        instead: "ask the store: a statement in its sql folder and a call",
+    },
+    Heavy {
+        library: "tokio-postgres",
+        only: &[POSTGRES, STORE, DIRECTORY],
         instead: "ask the store: a statement in its sql folder and a call",
     },
     // The bench compares the index with the bare library.

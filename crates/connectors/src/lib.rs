@@ -63,6 +63,8 @@ pub const AUTHORITIES: &[&AuthorityKind] = &[
     &null::AUTHORITY,
     #[cfg(feature = "ldap")]
     &ingather_directory::oidc::AUTHORITY,
+    #[cfg(feature = "ldap")]
+    &ingather_directory::sql::AUTHORITY,
     &unix::AUTHORITY,
 ];
 

@@ -1,7 +1,7 @@
-//! Directories that say which access tokens people hold: LDAP, and Active Directory; and providers that log people in: OpenID Connect.
+//! Directories that say which access tokens people hold: LDAP, and Active Directory; databases that do; and providers that log people in: OpenID Connect.
 //!
 //! Reading order: [`ldap`] and [`active_directory`] are the authorities; `asking`, `reached` and `pool` are what both do alike; `wire` is
-//! the protocol below them, as far as they need it. [`oidc`] is apart: whoever presents a token is known by it, and nobody by name.
+//! the protocol below them, as far as they need it. [`sql`] asks PostgreSQL. [`oidc`] is apart: whoever presents a token is known by it, and nobody by name.
 #![warn(missing_docs)]
 
 pub mod active_directory;
@@ -12,4 +12,5 @@ mod pool;
 #[cfg(test)]
 mod proxies;
 mod reached;
+pub mod sql;
 mod wire;

@@ -7,6 +7,7 @@ mod login;
 mod tls;
 
 pub use login::Login;
+pub use tls::verified;
 pub use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Why a server cannot be asked with what was said about it: a sentence that says what to write instead. It never repeats a URL, which may

@@ -66,7 +66,9 @@ fn read(setting: &str, url: &str, environment: &Environment<'_>) -> Result<Login
         Some(text) => match text.parse::<u64>() {
             Ok(seconds @ 1..=86_400) => seconds * 1_000,
             _ => {
-                return Err(refuse(format!("the URL of {setting}: answer_timeout takes seconds, 1 to 86400")));
+                return Err(refuse(format!(
+                    "the URL of {setting}: answer_timeout takes seconds, 1 to 86400"
+                )));
             }
         },
     };

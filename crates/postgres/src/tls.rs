@@ -24,6 +24,14 @@ pub(crate) enum Checks {
     ChainAndName,
 }
 
+/// A way to servers whose certificates and names are always checked. `roots`: a file of certificates; none: those of the system.
+///
+/// # Errors
+/// [`Refused`] naming the file that cannot be used.
+pub fn verified(roots: Option<&Path>) -> Result<MakeRustlsConnect> {
+    connector(Checks::ChainAndName, roots, [None, None])
+}
+
 /// A way to servers. `roots`: a file of certificates; none: those of the system. `own`: files of a certificate and its key.
 ///
 /// # Errors

@@ -50,6 +50,17 @@ impl Database {
         Database { target, folder, drop: None }
     }
 
+    /// Its address in the cluster.
+    ///
+    /// # Panics
+    /// When it is a file.
+    pub fn url(&self) -> &str {
+        match &self.target {
+            Target::Postgres(url) => url,
+            Target::Sqlite(_) => panic!("a file has no address"),
+        }
+    }
+
     /// Runs a script over it, such as a dump.
     ///
     /// # Panics
@@ -67,6 +78,16 @@ impl Database {
                 client.batch_execute(text).expect("the script runs");
             }
         }
+    }
+
+    /// The number that a query gives, of a database of a cluster.
+    ///
+    /// # Panics
+    /// When the database does not answer so.
+    pub fn counts(&self, query: &str) -> i64 {
+        let mut client =
+            postgres::Client::connect(self.url(), postgres::NoTls).expect("the test cluster answers");
+        client.query_one(query, &[]).expect("the query gives a row").get(0)
     }
 
     /// Its tables and indexes, a line each, in an order that does not depend on how they were made. Names of constraints are left out:

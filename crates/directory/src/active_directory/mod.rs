@@ -53,7 +53,7 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault> {
 
 struct Domain {
     meant: Meant,
-    pool: Pool,
+    pool: Pool<Servers>,
 }
 
 impl Authority for Domain {

@@ -50,7 +50,7 @@ fn open(value: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault> {
 
 struct Directory {
     meant: Meant,
-    pool: Pool,
+    pool: Pool<Servers>,
 }
 
 impl Authority for Directory {

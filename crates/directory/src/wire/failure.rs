@@ -2,6 +2,8 @@
 
 use ingather_model::fault::Fault;
 
+use crate::pool::Failing;
+
 /// The code of all faults of directories.
 pub(crate) const CODE: &str = "directory";
 /// Characters of what a server says that people are told.
@@ -73,11 +75,6 @@ impl Failure {
         Failure::Said { code, words, asked }
     }
 
-    /// Whether the connection broke, so that another one may do better.
-    pub(crate) fn is_broken(&self) -> bool {
-        matches!(self, Failure::Broken(_))
-    }
-
     /// Whether another server of the directory may do better.
     pub(crate) fn is_of_one_server(&self) -> bool {
         match self {
@@ -96,6 +93,16 @@ impl Failure {
             Failure::TooMuch(_) | Failure::Refers | Failure::Untrusted(_) | Failure::Wrong(_) => false,
         };
         if passing { Fault::passing(CODE, told) } else { Fault::refused(CODE, told) }
+    }
+}
+
+impl Failing for Failure {
+    fn is_broken(&self) -> bool {
+        matches!(self, Failure::Broken(_))
+    }
+
+    fn ends_others(&self) -> bool {
+        self.is_of_one_server()
     }
 }
 

@@ -14,6 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use super::connection::Connection;
 use super::failure::Failure;
 use super::stream::{Timed, left};
+use crate::pool::Asked;
 
 /// How a connection becomes secure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +71,12 @@ pub(crate) struct Servers {
     pub(crate) resolving: Arc<AtomicUsize>,
 }
 
-impl Servers {
+impl Asked for Servers {
+    type Connection = Connection;
+    type Failure = Failure;
+
     /// A connection to the first server that can be reached, logged in; each has its share of the time that is left.
-    pub(crate) fn connect(&self, until: Instant) -> Result<Connection, Failure> {
+    fn connect(&self, until: Instant) -> Result<Connection, Failure> {
         let mut failures: Vec<(&Server, Failure)> = Vec::new();
         for (at, server) in self.servers.iter().enumerate() {
             let share = left(until)? / (self.servers.len() - at) as u32;
@@ -97,8 +101,14 @@ impl Servers {
         }
     }
 
+    fn begin(&self, connection: &mut Connection, until: Instant) -> Result<(), Failure> {
+        connection.begin(until)
+    }
+}
+
+impl Servers {
     fn connect_to(&self, server: &Server, until: Instant) -> Result<Connection, Failure> {
-        let socket = dial(&self.addresses(server, until)?, until)?;
+        let socket = dial(&addresses((&server.host, server.port), &self.resolving, until)?, until)?;
         socket.set_nodelay(true)?;
         let mut connection = Connection::plain(Timed { socket, until });
         if server.security != Security::Plain {
@@ -114,36 +124,6 @@ impl Servers {
             connection.bind(&login.dn, &login.password)?;
         }
         Ok(connection)
-    }
-
-    /// Where a server is. The system may look for a name for longer than anybody waits: a thread of its own does, and there are few.
-    fn addresses(&self, server: &Server, until: Instant) -> Result<Vec<SocketAddr>, Failure> {
-        if let Ok(address) = server.host.parse::<IpAddr>() {
-            return Ok(vec![SocketAddr::new(address, server.port)]);
-        }
-        let failed = |what: &dyn std::fmt::Display| {
-            Failure::Broken(format!("the name `{}` cannot be looked up: {what}", server.host))
-        };
-        let resolving = Arc::clone(&self.resolving);
-        if resolving.fetch_add(1, Ordering::Relaxed) >= limits::LDAP_RESOLVING_MAX {
-            resolving.fetch_sub(1, Ordering::Relaxed);
-            return Err(failed(&"too many names are being looked up"));
-        }
-        let (answer, answered) = mpsc::sync_channel(1);
-        let asked = (server.host.clone(), server.port);
-        std::thread::spawn(move || {
-            let found = asked.to_socket_addrs().map(|all| all.take(limits::LDAP_ADDRESSES_MAX).collect());
-            resolving.fetch_sub(1, Ordering::Relaxed);
-            // Nobody may wait any more.
-            let _ = answer.send(found);
-        });
-        let found: std::io::Result<Vec<SocketAddr>> =
-            answered.recv_timeout(left(until)?).map_err(|_| Failure::Late)?;
-        match found {
-            Ok(none) if none.is_empty() => Err(failed(&"it has no address")),
-            Ok(all) => Ok(all),
-            Err(error) => Err(failed(&error)),
-        }
     }
 
     /// Whom connections trust. A file is read anew for each connection, so that another one counts at once.
@@ -165,8 +145,42 @@ impl Servers {
     }
 }
 
+/// Where a server is. The system may look for a name for longer than anybody waits: a thread of its own does, and there are few.
+pub(crate) fn addresses(
+    (host, port): (&str, u16),
+    resolving: &Arc<AtomicUsize>,
+    until: Instant,
+) -> Result<Vec<SocketAddr>, Failure> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let failed = |what: &dyn std::fmt::Display| {
+        Failure::Broken(format!("the name `{host}` cannot be looked up: {what}"))
+    };
+    let resolving = Arc::clone(resolving);
+    if resolving.fetch_add(1, Ordering::Relaxed) >= limits::LDAP_RESOLVING_MAX {
+        resolving.fetch_sub(1, Ordering::Relaxed);
+        return Err(failed(&"too many names are being looked up"));
+    }
+    let (answer, answered) = mpsc::sync_channel(1);
+    let asked = (host.to_owned(), port);
+    std::thread::spawn(move || {
+        let found = asked.to_socket_addrs().map(|all| all.take(limits::LDAP_ADDRESSES_MAX).collect());
+        resolving.fetch_sub(1, Ordering::Relaxed);
+        // Nobody may wait any more.
+        let _ = answer.send(found);
+    });
+    let found: std::io::Result<Vec<SocketAddr>> =
+        answered.recv_timeout(left(until)?).map_err(|_| Failure::Late)?;
+    match found {
+        Ok(none) if none.is_empty() => Err(failed(&"it has no address")),
+        Ok(all) => Ok(all),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
 /// A socket to the first address that takes it.
-fn dial(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, Failure> {
+pub(crate) fn dial(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, Failure> {
     let mut failed = Failure::Broken("it has no address".to_owned());
     for (at, address) in addresses.iter().enumerate() {
         let share: Duration = left(until)? / (addresses.len() - at) as u32;

@@ -1,4 +1,4 @@
-//! table: bounds of questions to directories (LDAP), each with its reason.
+//! table: bounds of questions to directories (LDAP) and databases, each with its reason.
 
 /// Bytes of one message of a directory: somebody with 100,000 groups whose names are long, listed in one attribute.
 pub const LDAP_MESSAGE_BYTES_MAX: usize = 16 << 20;
@@ -34,3 +34,5 @@ pub const LDAP_TEXT_BYTES_MAX: usize = 4_096;
 pub const LDAP_FILTER_DEPTH_MAX: usize = 32;
 /// Bytes of a file of certificates.
 pub const LDAP_CERTIFICATES_BYTES_MAX: u64 = 4 << 20;
+/// Bytes of a query that an authority asks a database.
+pub const SQL_QUERY_BYTES_MAX: usize = 64 << 10;
