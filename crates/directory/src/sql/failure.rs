@@ -23,6 +23,23 @@ const ENDED: [SqlState; 5] = [
 /// Classes of codes that go by: connections, transactions that were in the way, resources, operators.
 const PASSING: [&str; 4] = ["08", "40", "53", "57"];
 
+/// What is to be done about codes; the words of the server stand before it.
+const CODES: &[(SqlState, &str)] = &[
+    (SqlState::INVALID_PASSWORD, "set `password` to that of the role in `url`"),
+    (
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+        "this role may not log in from here: see `url`, and pg_hba.conf of the server",
+    ),
+    (SqlState::INVALID_CATALOG_NAME, "see `url`"),
+    (
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        "let the role in `url` read all that the query needs: GRANT SELECT, and BYPASSRLS where policies hide rows",
+    ),
+    (SqlState::UNDEFINED_TABLE, "name tables with their schema, such as public.people"),
+    (SqlState::UNDEFINED_FUNCTION, "name functions with their schema, and say of which type values are"),
+    (SqlState::READ_ONLY_SQL_TRANSACTION, "a query of an authority may read and do nothing else"),
+];
+
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
@@ -30,6 +47,8 @@ pub(super) enum Failure {
     Broken(String),
     /// The time is up.
     Late,
+    /// More came than anybody needs.
+    TooMuch,
     /// The server says no.
     Said {
         /// Its code for that.
@@ -76,7 +95,7 @@ impl Failure {
         let passing = match &self {
             Failure::Broken(_) | Failure::Late => true,
             Failure::Said { code, .. } => PASSING.iter().any(|class| code.starts_with(class)),
-            Failure::Untrusted(_) | Failure::Wrong(_) => false,
+            Failure::TooMuch | Failure::Untrusted(_) | Failure::Wrong(_) => false,
         };
         if passing { Fault::passing(CODE, told) } else { Fault::refused(CODE, told) }
     }
@@ -108,8 +127,13 @@ impl std::fmt::Display for Failure {
         match self {
             Failure::Broken(what) => write!(f, "the database cannot be reached: {what}"),
             Failure::Late => f.write_str("the database did not answer in time"),
+            Failure::TooMuch => f.write_str("the database sent too much"),
             Failure::Said { code, words, asked } => {
-                write!(f, "the database refused {asked} with code {code}: {words}")
+                write!(f, "the database refused {asked} with code {code}: {words}")?;
+                match CODES.iter().find(|(known, _)| known.code() == code) {
+                    Some((_, told)) => write!(f, "; {told}"),
+                    None => Ok(()),
+                }
             }
             Failure::Untrusted(what) => write!(f, "the connection is not secure: {what}"),
             Failure::Wrong(what) => f.write_str(what),

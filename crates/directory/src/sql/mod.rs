@@ -3,6 +3,7 @@
 //! Both see one state of the database, and can change nothing. A name is bound to its parameter and is never text of a query. What is not as
 //! the settings say is a fault, and never a shorter list (decision 0047).
 
+mod bounded;
 mod failure;
 mod server;
 mod settings;
@@ -22,7 +23,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{IsolationLevel, Row, Statement, Transaction};
 
 use self::failure::Failure;
-use self::server::{Connection, Server, in_time, millis};
+use self::server::{Connection, Server, in_time, settled, within};
 use self::settings::{Meant, Settings};
 use crate::asking::{PROBE, after, can_be_a_name, of_one_kind};
 use crate::pool::Pool;
@@ -64,17 +65,17 @@ impl Authority for Database {
 impl Database {
     /// What is known of somebody; both queries see the database as it was when the first began.
     fn answer(&self, connection: &mut Connection, name: &str) -> Result<Answer, Failure> {
-        let Connection { client, person, tokens, until, runtime } = connection;
+        let Connection { client, person, tokens, until, allowance, runtime } = connection;
         let failed = |error: tokio_postgres::Error| Failure::of(&error, "a transaction");
-        runtime.block_on(in_time(*until, async {
+        let answer = runtime.block_on(in_time(*until, async {
             let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
             let transaction = begin.read_only(true).start().await.map_err(failed)?;
-            let bound = format!("SET LOCAL statement_timeout = {}", millis(*until)?);
-            transaction.batch_execute(&bound).await.map_err(failed)?;
+            transaction.batch_execute(&settled("SET LOCAL", *until)?).await.map_err(failed)?;
             let answer = self.asked(&transaction, person.as_ref(), tokens, name).await?;
             transaction.commit().await.map_err(failed)?;
             Ok(answer)
-        }))
+        }));
+        within(allowance, answer)
     }
 
     async fn asked(

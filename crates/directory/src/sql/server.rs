@@ -9,14 +9,16 @@ use std::time::Instant;
 
 use ingather_model::limits;
 use ingather_postgres::MakeRustlsConnect;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Runtime;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
+use super::bounded::{Allowance, Bounded};
 use super::failure::Failure;
 use crate::pool::Asked;
 use crate::wire::servers::{addresses, dial};
@@ -62,6 +64,7 @@ pub(super) struct Connection {
     pub(super) person: Option<Statement>,
     pub(super) tokens: Statement,
     pub(super) until: Instant,
+    pub(super) allowance: Allowance,
     /// Carries questions and answers on the thread of whoever asks.
     pub(super) runtime: Runtime,
 }
@@ -74,22 +77,27 @@ impl Asked for Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| Failure::Broken(format!("no connection can be made: {error}")))?;
+        let allowance = Allowance::new();
         let made = runtime.block_on(in_time(until, async {
-            let client = self.login(until).await?;
-            settle(&client, until).await?;
+            let client = self.login(until, &allowance).await?;
+            let settled = format!("{}; SET default_transaction_read_only = on", settled("SET", until)?);
+            told(&client, &settled).await?;
             let person = match &self.person {
                 Some(query) => Some(prepared(&client, query, Asks::Person).await?),
                 None => None,
             };
             let tokens = prepared(&client, &self.tokens, Asks::Tokens).await?;
+            // Each question sets its own; what is left of this one's would end another one's too soon.
+            told(&client, "RESET statement_timeout").await?;
             Ok((client, person, tokens))
         }));
-        let (client, person, tokens) = made?;
-        Ok(Connection { client, person, tokens, until, runtime })
+        let (client, person, tokens) = within(&allowance, made)?;
+        Ok(Connection { client, person, tokens, until, allowance, runtime })
     }
 
     fn begin(&self, connection: &mut Connection, until: Instant) -> Result<(), Failure> {
         connection.until = until;
+        connection.allowance.renew();
         Ok(())
     }
 }
@@ -102,6 +110,11 @@ pub(super) async fn in_time<T>(
     tokio::time::timeout_at(until.into(), work).await.unwrap_or(Err(Failure::Late))
 }
 
+/// Where too much came, that is the reason, whatever the driver makes of the connection that ended.
+pub(super) fn within<T>(allowance: &Allowance, outcome: Result<T, Failure>) -> Result<T, Failure> {
+    if allowance.is_spent() { Err(Failure::TooMuch) } else { outcome }
+}
+
 impl Server {
     pub(super) fn new(
         config: Config,
@@ -112,15 +125,12 @@ impl Server {
         Server { config, place, ca_file, person, tokens, resolving: Arc::default() }
     }
 
-    async fn login(&self, until: Instant) -> Result<Client, Failure> {
+    async fn login(&self, until: Instant, allowance: &Allowance) -> Result<Client, Failure> {
         let broken = |error: std::io::Error| Failure::Broken(error.to_string());
         match &self.place {
             Place::Folder(path) => {
                 let stream = UnixStream::connect(path).await.map_err(broken)?;
-                let made = self.config.connect_raw(stream, NoTls).await;
-                let (client, line) = made.map_err(|error| refused(&error))?;
-                tokio::spawn(line);
-                Ok(client)
+                self.login_on(stream, NoTls, allowance).await
             }
             Place::Host(host, port) => {
                 let found = addresses((host, *port), &self.resolving, until)?;
@@ -133,19 +143,25 @@ impl Server {
                         let told = format!("`{host}` is not this machine, and nothing is said without TLS");
                         return Err(Failure::Untrusted(told));
                     }
-                    let made = self.config.connect_raw(stream, NoTls).await;
-                    let (client, line) = made.map_err(|error| refused(&error))?;
-                    tokio::spawn(line);
-                    return Ok(client);
+                    return self.login_on(stream, NoTls, allowance).await;
                 }
-                let tls = MakeTlsConnect::<TcpStream>::make_tls_connect(&mut self.trusting()?, host)
+                let mut trusting = self.trusting()?;
+                let tls = MakeTlsConnect::<Bounded<TcpStream>>::make_tls_connect(&mut trusting, host)
                     .map_err(|_| Failure::Untrusted(format!("no certificate can be of `{host}`")))?;
-                let made = self.config.connect_raw(stream, tls).await;
-                let (client, line) = made.map_err(|error| refused(&error))?;
-                tokio::spawn(line);
-                Ok(client)
+                self.login_on(stream, tls, allowance).await
             }
         }
+    }
+
+    async fn login_on<S, T>(&self, stream: S, tls: T, allowance: &Allowance) -> Result<Client, Failure>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        T: TlsConnect<Bounded<S>, Stream: Send + 'static>,
+    {
+        let stream = Bounded { stream, allowance: allowance.clone() };
+        let (client, line) = self.config.connect_raw(stream, tls).await.map_err(|error| refused(&error))?;
+        tokio::spawn(line);
+        Ok(client)
     }
 
     /// Whom connections trust. A file is read anew for each connection, so that another one counts at once.
@@ -156,7 +172,10 @@ impl Server {
             if let Some(known) = OF_THE_SYSTEM.get() {
                 return Ok(known.clone());
             }
-            let read = ingather_postgres::verified(None).map_err(untrusted)?;
+            let none = |_| {
+                Failure::Untrusted("this system trusts no roots of certificates; set `ca_file`".to_owned())
+            };
+            let read = ingather_postgres::verified(None).map_err(none)?;
             return Ok(OF_THE_SYSTEM.get_or_init(|| read).clone());
         };
         if std::fs::metadata(file).is_ok_and(|facts| facts.len() > limits::LDAP_CERTIFICATES_BYTES_MAX) {
@@ -177,18 +196,15 @@ fn refused(error: &tokio_postgres::Error) -> Failure {
 }
 
 /// What holds for all questions. Names without a schema mean what the system brings and nothing else: a table that somebody else may make in
-/// front of the one that is meant never counts. Rows that are hidden from the role are a fault, for they may be tokens that deny.
-async fn settle(client: &Client, until: Instant) -> Result<(), Failure> {
-    let told = format!(
-        "SET search_path = ''; SET row_security = off; SET default_transaction_read_only = on; SET statement_timeout = {}",
-        millis(until)?
-    );
-    client.batch_execute(&told).await.map_err(|error| Failure::of(&error, "the login"))
+/// front of the one that is meant never counts. Rows that are hidden from the role are a fault, for they may be tokens that deny. Each question
+/// says it again (`SET LOCAL`), for whatever stands between may give it another session.
+pub(super) fn settled(set: &str, until: Instant) -> Result<String, Failure> {
+    let millis = left(until).map(|left| left.as_millis().max(1)).map_err(|_| Failure::Late)?;
+    Ok(format!("{set} search_path = ''; {set} row_security = off; {set} statement_timeout = {millis}"))
 }
 
-/// What is left of the time, as the server counts it; never 0, which is no bound to it.
-pub(super) fn millis(until: Instant) -> Result<u128, Failure> {
-    left(until).map(|left| left.as_millis().max(1)).map_err(|_| Failure::Late)
+async fn told(client: &Client, words: &str) -> Result<(), Failure> {
+    client.batch_execute(words).await.map_err(|error| Failure::of(&error, "the login"))
 }
 
 /// What a query is for.

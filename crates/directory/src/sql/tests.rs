@@ -4,6 +4,7 @@ mod answers;
 mod failing;
 mod names;
 mod queries;
+mod servers;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -36,3 +36,5 @@ pub const LDAP_FILTER_DEPTH_MAX: usize = 32;
 pub const LDAP_CERTIFICATES_BYTES_MAX: u64 = 4 << 20;
 /// Bytes of a query that an authority asks a database.
 pub const SQL_QUERY_BYTES_MAX: usize = 64 << 10;
+/// Bytes of what a database answers to one question: 100,000 tokens with long names.
+pub const SQL_ANSWER_BYTES_MAX: usize = 64 << 20;

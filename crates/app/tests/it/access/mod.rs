@@ -3,6 +3,7 @@
 mod active_directory;
 mod authorities;
 mod directory;
+mod sql;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use ingather_model::access::Acl;
 use ingather_testkit::suites::{self, AuthoritySample};
 
 use super::super::AUTHORITY;
@@ -114,6 +115,35 @@ fn what_cannot_be_told_of_tokens_is_not_whole() {
     let tokens = "SELECT 'user:bob'::text WHERE $1 = 'ann'";
     let authority = of(&json!({"tokens": tokens, "group_prefix": ""}));
     assert_eq!(in_part(ask(authority.as_ref(), "ann")), ["user:ann"]);
+}
+
+#[test]
+fn rows_that_come_twice_are_one_token_and_none_at_all_is_nobody_or_a_person_alone() {
+    let database = few();
+    let of = |change: &Value| opened(&changed(settings(&database), change));
+    let twice = "SELECT 'staff' FROM generate_series(1, 3) WHERE $1 <> '' UNION ALL SELECT 'all'";
+    let authority = of(&json!({"tokens": twice, "max": 4}));
+    assert_eq!(whole(ask(authority.as_ref(), "ann")), ANN);
+    // Whatever is beyond the maximum is not looked at, and may be another token.
+    assert_eq!(in_part(ask(of(&json!({"tokens": twice, "max": 3})).as_ref(), "ann")), ANN[1..]);
+    let none = "SELECT 'staff'::text WHERE $1 IS NULL";
+    assert_eq!(whole(ask(of(&json!({"tokens": none})).as_ref(), "ann")), ["user:ann"]);
+    assert_eq!(ask(of(&json!({"tokens": none, "person": null})).as_ref(), "ann"), Ok(Answer::Unknown));
+}
+
+/// 10,000 tokens unless the settings say otherwise; with one more, no list that denies anybody is passed.
+#[test]
+fn who_has_too_many_rows_passes_no_list_that_denies() {
+    let database = few();
+    let many = |rows: usize| format!("SELECT 'g' || n FROM generate_series(1, {rows}) n WHERE $1 <> ''");
+    let of = |rows| opened(&changed(settings(&database), &json!({"tokens": many(rows)})));
+    let passes = |rows: usize, deny: &[&str]| {
+        let Ok(Answer::Known(tokens)) = ask(of(rows).as_ref(), "ann") else { panic!("ann is known") };
+        let list = |tokens: &[&str]| tokens.iter().map(|token| (*token).to_owned()).collect();
+        Acl::Flat { allow: list(&["group:g1"]), deny: list(deny) }.admits(&tokens)
+    };
+    assert_eq!((passes(10_000, &["group:x"]), passes(10_001, &["group:x"])), (true, false));
+    assert_eq!((passes(10_001, &[]), passes(10_000, &["group:g9"])), (true, false));
 }
 
 /// A change between the two queries is seen by both or by neither.

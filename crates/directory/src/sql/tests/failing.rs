@@ -63,6 +63,36 @@ fn an_answer_that_is_cut_anywhere_is_whole_or_a_fault() {
     assert!(faults > 100 && answers > 50, "{faults} faults and {answers} answers");
 }
 
+/// The driver takes whatever comes; here is a bound.
+#[test]
+fn more_than_anybody_needs_is_a_fault_and_is_not_kept_in_memory() {
+    let database = few();
+    let long = "SELECT repeat('x', $1) FROM generate_series(1, 70) WHERE $1 <> ''".replace("$1)", "1000000)");
+    for query in [json!({"tokens": long}), json!({"tokens": "SELECT repeat('x', 70000000) WHERE $1 <> ''"})] {
+        let authority = opened(&changed(settings(&database), &query));
+        assert_eq!(fault(ask(authority.as_ref(), "ann")), "the database sent too much", "{query}");
+        // Who waits for less is answered afterwards.
+        assert_eq!(ask(authority.as_ref(), "eve"), Ok(Answer::Unknown));
+    }
+    let near = opened(&changed(settings(&database), &json!({"tokens": long.replace("70", "60")})));
+    for _ in 0..2 {
+        assert_eq!(
+            whole(ask(near.as_ref(), "ann")).len(),
+            2,
+            "the same token, sixty times, for each question anew"
+        );
+    }
+    // The head of a message of 2 GB, and what never ends: to a login, before anybody has proven anything.
+    let endless = serving(|mut stream| {
+        let _ = stream.read(&mut [0; 1_024]);
+        let _ = stream.write_all(b"R\x7f\xff\xff\xff");
+        while stream.write_all(&[0; 65_536]).is_ok() {}
+    });
+    let url = endless.replace("ldap://", "postgres://u@") + "/d";
+    let said = fault(ask(opened(&json!({"url": url, "tokens": TOKENS})).as_ref(), "ann"));
+    assert_eq!(said, "the database sent too much");
+}
+
 #[test]
 fn a_query_that_sleeps_is_a_fault_in_time_and_ends_at_the_server() {
     let database = few();
@@ -81,6 +111,22 @@ fn a_query_that_sleeps_is_a_fault_in_time_and_ends_at_the_server() {
         database.counts(asleep) == 0
     });
     assert!(ended, "the server goes on with a question that nobody waits for");
+}
+
+/// What little time one question had is not what the next one has on the same connection.
+#[test]
+fn each_question_has_its_own_time() {
+    let database = few();
+    let slow = "SELECT 'staff'::text FROM pg_sleep(CASE WHEN $1 = 'ann' THEN 3 ELSE 0 END) WHERE $1 <> ''";
+    let authority = opened(&changed(settings(&database), &json!({"tokens": slow})));
+    for _ in 0..2 {
+        assert_eq!(whole(ask_within(authority.as_ref(), "bob", Duration::from_millis(2_500))).len(), 2);
+        assert_eq!(whole(ask(authority.as_ref(), "ann")).len(), 2);
+    }
+    assert_eq!(
+        database.counts("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"),
+        2
+    );
 }
 
 #[test]

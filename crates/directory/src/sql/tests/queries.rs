@@ -128,3 +128,18 @@ fn names_without_a_schema_mean_what_the_system_brings() {
     let authority = opened(&changed(settings(&database), &json!({ "person": person })));
     assert_eq!(whole(ask(authority.as_ref(), "ANN")), ANN);
 }
+
+/// A session may be another one with each question, where something stands between; what holds for questions is said in each.
+#[test]
+fn what_a_session_was_told_is_told_by_each_question() {
+    let database = few();
+    let tokens = "WITH found AS MATERIALIZED (
+            SELECT current_setting('row_security') || current_setting('search_path') || current_setting('transaction_read_only') word)
+        SELECT word FROM found WHERE $1 <> '' AND set_config('row_security', 'on', false) = 'on'
+            AND set_config('search_path', 'public', false) = 'public'
+            AND set_config('default_transaction_read_only', 'off', false) = 'off'";
+    let authority = opened(&changed(settings(&database), &json!({ "tokens": tokens })));
+    for _ in 0..3 {
+        assert_eq!(whole(ask(authority.as_ref(), "ann")), ["group:off\"\"on", "user:ann"]);
+    }
+}
