@@ -50,7 +50,7 @@ struct Database {
 impl Authority for Database {
     fn check(&self, _call: &CallContext) -> Result<String, Fault> {
         let until = after(Duration::from_millis(WITHIN_MS.into()));
-        self.pool.ask(until, |connection| self.checked(connection)).map_err(Failure::fault)
+        self.pool.ask(until, Database::checked).map_err(Failure::fault)
     }
 
     fn tokens(&self, _call: &CallContext, account: &Account<'_>) -> Result<Answer, Fault> {
@@ -63,19 +63,11 @@ impl Authority for Database {
 }
 
 impl Database {
-    /// What is known of somebody; both queries see the database as it was when the first began.
+    /// What is known of somebody.
     fn answer(&self, connection: &mut Connection, name: &str) -> Result<Answer, Failure> {
-        let Connection { client, person, tokens, until, allowance, runtime } = connection;
-        let failed = |error: tokio_postgres::Error| Failure::of(&error, "a transaction");
-        let answer = runtime.block_on(in_time(*until, async {
-            let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
-            let transaction = begin.read_only(true).start().await.map_err(failed)?;
-            transaction.batch_execute(&settled("SET LOCAL", *until)?).await.map_err(failed)?;
-            let answer = self.asked(&transaction, person.as_ref(), tokens, name).await?;
-            transaction.commit().await.map_err(failed)?;
-            Ok(answer)
-        }));
-        within(allowance, answer)
+        in_one_state(connection, async |transaction, person, tokens| {
+            self.asked(transaction, person, tokens, name).await
+        })
     }
 
     async fn asked(
@@ -115,9 +107,14 @@ impl Database {
         Ok(Answer::Known(if whole { tokens } else { tokens.not_whole() }))
     }
 
-    /// Looks whether all can be asked that questions ask.
-    fn checked(&self, connection: &mut Connection) -> Result<String, Failure> {
-        self.answer(connection, PROBE)?;
+    /// Looks whether all can be asked that questions ask. Nobody is found by the name that it asks about, and both queries are asked.
+    fn checked(connection: &mut Connection) -> Result<String, Failure> {
+        in_one_state(connection, async |transaction, person, tokens| {
+            if let Some(query) = person {
+                rows(transaction, query, PROBE, 2, "`person`").await?;
+            }
+            rows(transaction, tokens, PROBE, 1, "`tokens`").await
+        })?;
         let query = "SELECT pg_catalog.current_setting('server_version'), current_database()::text, current_user::text";
         let failed = |error: tokio_postgres::Error| Failure::of(&error, "what it is");
         let Connection { client, until, runtime, .. } = connection;
@@ -126,6 +123,24 @@ impl Database {
         let column = |at| row.try_get::<_, String>(at).map_err(failed);
         Ok(format!("PostgreSQL {} answers {} in the database {}", column(0)?, column(2)?, column(1)?))
     }
+}
+
+/// Asks within one transaction that sees the database as it was when its first query began, and can change nothing.
+fn in_one_state<T>(
+    connection: &mut Connection,
+    ask: impl AsyncFnOnce(&Transaction<'_>, Option<&Statement>, &Statement) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let Connection { client, person, tokens, until, allowance, runtime } = connection;
+    let failed = |error: tokio_postgres::Error| Failure::of(&error, "a transaction");
+    let answer = runtime.block_on(in_time(*until, async {
+        let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+        let transaction = begin.read_only(true).start().await.map_err(failed)?;
+        transaction.batch_execute(&settled("SET LOCAL", *until)?).await.map_err(failed)?;
+        let answer = ask(&transaction, person.as_ref(), tokens).await?;
+        transaction.commit().await.map_err(failed)?;
+        Ok(answer)
+    }));
+    within(allowance, answer)
 }
 
 /// What the first query says of a name.

@@ -108,7 +108,7 @@ fn rows_that_are_hidden_from_the_role_are_a_fault() {
     database.script(&format!(
         "CREATE ROLE {role} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};
          ALTER TABLE members ENABLE ROW LEVEL SECURITY;
-         CREATE POLICY some ON members USING (of = 'staff')"
+         CREATE POLICY few ON members USING (of = 'staff')"
     ));
     let url = database.url().replace("ingather@", &format!("{role}@"));
     let said = told(&database, &json!({ "url": url })).0;
