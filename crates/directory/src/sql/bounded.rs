@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
-use ingather_model::limits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bytes that may still come.
@@ -14,13 +13,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) struct Allowance(Arc<AtomicUsize>);
 
 impl Allowance {
-    pub(super) fn new() -> Allowance {
-        Allowance(Arc::new(AtomicUsize::new(limits::SQL_ANSWER_BYTES_MAX)))
+    pub(super) fn of(bytes: usize) -> Allowance {
+        Allowance(Arc::new(AtomicUsize::new(bytes)))
     }
 
-    /// As much as at the beginning, for the next question.
-    pub(super) fn renew(&self) {
-        self.0.store(limits::SQL_ANSWER_BYTES_MAX, Ordering::Relaxed);
+    /// So many from now on, whatever was left.
+    pub(super) fn renew(&self, bytes: usize) {
+        self.0.store(bytes, Ordering::Relaxed);
     }
 
     pub(super) fn is_spent(&self) -> bool {

@@ -77,9 +77,10 @@ impl Asked for Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| Failure::Broken(format!("no connection can be made: {error}")))?;
-        let allowance = Allowance::new();
+        let allowance = Allowance::of(limits::SQL_LOGIN_BYTES_MAX);
         let made = runtime.block_on(in_time(until, async {
             let client = self.login(until, &allowance).await?;
+            allowance.renew(limits::SQL_PREPARATION_BYTES_MAX);
             let settled = format!("{}; SET default_transaction_read_only = on", settled("SET", until)?);
             told(&client, &settled).await?;
             let person = match &self.person {
@@ -92,12 +93,13 @@ impl Asked for Server {
             Ok((client, person, tokens))
         }));
         let (client, person, tokens) = within(&allowance, made)?;
+        allowance.renew(limits::SQL_ANSWER_BYTES_MAX);
         Ok(Connection { client, person, tokens, until, allowance, runtime })
     }
 
     fn begin(&self, connection: &mut Connection, until: Instant) -> Result<(), Failure> {
         connection.until = until;
-        connection.allowance.renew();
+        connection.allowance.renew(limits::SQL_ANSWER_BYTES_MAX);
         Ok(())
     }
 }

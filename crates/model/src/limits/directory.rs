@@ -36,5 +36,10 @@ pub const LDAP_FILTER_DEPTH_MAX: usize = 32;
 pub const LDAP_CERTIFICATES_BYTES_MAX: u64 = 4 << 20;
 /// Bytes of a query that an authority asks a database.
 pub const SQL_QUERY_BYTES_MAX: usize = 64 << 10;
+/// Bytes of what a database says until somebody is logged in: twice the longest chain of certificates that anybody has.
+pub const SQL_LOGIN_BYTES_MAX: usize = 64 << 10;
+/// Bytes of what it says of two queries: the types of their columns, or what is wrong with them. The driver calls itself for types inside types,
+/// of which so many bytes name about a hundred.
+pub const SQL_PREPARATION_BYTES_MAX: usize = 16 << 10;
 /// Bytes of what a database answers to one question: 100,000 tokens with long names.
 pub const SQL_ANSWER_BYTES_MAX: usize = 64 << 20;

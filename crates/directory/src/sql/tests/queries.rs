@@ -58,6 +58,25 @@ fn a_query_that_cannot_be_meant_is_a_fault_and_is_told_by_the_check() {
     }
 }
 
+/// The driver asks for types inside types by calling itself; a table of others must not end the process.
+#[test]
+fn types_inside_types_are_followed_within_a_bound() {
+    let database = few();
+    database.script(
+        "CREATE TYPE t0 AS (inner_one int);
+         DO $$ BEGIN FOR n IN 1..3000 LOOP
+             EXECUTE format('CREATE TYPE public.t%s AS (inner_one public.t%s)', n, n - 1);
+         END LOOP; END $$",
+    );
+    let of = |levels: u32| json!({"tokens": format!("SELECT NULL::public.t{levels} WHERE $1 <> ''")});
+    assert!(told(&database, &of(10)).0.contains("it gives t10"));
+    let (said, checked) = told(&database, &of(3_000));
+    assert_eq!(
+        (said.as_str(), checked.as_str()),
+        ("the database sent too much", "the database sent too much")
+    );
+}
+
 #[test]
 fn a_row_that_cannot_be_meant_is_a_fault() {
     let database = few();
