@@ -83,14 +83,20 @@ fn more_than_anybody_needs_is_a_fault_and_is_not_kept_in_memory() {
         );
     }
     // The head of a message of 2 GB, and what never ends: to a login, before anybody has proven anything.
-    let endless = serving(|mut stream| {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&sent);
+    let endless = serving(move |mut stream| {
         let _ = stream.read(&mut [0; 1_024]);
         let _ = stream.write_all(b"R\x7f\xff\xff\xff");
-        while stream.write_all(&[0; 65_536]).is_ok() {}
+        while stream.write_all(&[0; 65_536]).is_ok() {
+            counted.fetch_add(65_536, Ordering::Relaxed);
+        }
     });
     let url = endless.replace("ldap://", "postgres://u@") + "/d";
     let said = fault(ask(opened(&json!({"url": url, "tokens": TOKENS})).as_ref(), "ann"));
     assert_eq!(said, "the database sent too much");
+    // Most of that waits in the system.
+    assert!(sent.load(Ordering::Relaxed) < 64 << 20, "{sent:?} bytes were taken");
 }
 
 #[test]
