@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::servers::{Security, Server};
 
-/// How servers at `ldap://` are reached.
+/// How servers at `ldap://`, and databases, are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Tls {
-    /// StartTLS.
+    /// With TLS, which begins on the connection itself (StartTLS, where a directory is asked).
     Start,
     /// Without TLS.
     None,
