@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use ingather_model::access::identity::Identity;
 use ingather_model::limits;
-use ingather_model::run_counts::counted;
+use ingather_model::run_counts::number;
 use ingather_operations::jobs::{self, ListJobs, figures};
 use ingather_operations::operation::{Callable, Effect, Role};
 use ingather_operations::problem::{Code, Problem, Result};
@@ -34,7 +34,7 @@ use crate::stream::Streams;
 pub(crate) struct Answers {
     service: Arc<dyn Service>,
     free: Arc<Semaphore>,
-    /// How many tokens of providers may be verified.
+    /// How many who present a token may be answered.
     tokens: Arc<Semaphore>,
     /// Sentences in the log about requests that failed.
     failures: Failures,
@@ -88,12 +88,19 @@ impl Answers {
 
     /// Tells the log of a request that failed, unless it was told of many in this minute.
     fn log_failure(&self, operation: &'static str, problem: &Problem, request: &str) {
-        let Told::This { left_out } = self.failures.another(operation, problem.code, self.now()) else { return };
+        let Told::This { left_out } = self.failures.another(problem.code, self.now()) else { return };
         if left_out > 0 {
             let word = problem.code.row().word;
-            self.log(&format!("{operation}: {word}, {}, which are not told one by one", counted(left_out, "time")));
+            self.log(&format!(
+                "{} more requests failed with {word}, which are not told one by one",
+                number(left_out)
+            ));
         }
-        self.log(&format!("{operation}: {} (request {request})", problem.in_the_log()));
+        let told = problem.in_the_log();
+        // Others may have chosen what it repeats, such as an address.
+        let told =
+            told.char_indices().nth(limits::LOG_FAILURE_MAX).map_or(told.as_str(), |(end, _)| &told[..end]);
+        self.log(&format!("{operation}: {told} (request {request})"));
     }
 
     pub(crate) fn note(&self, entry: &LogEntry<'_>) {
@@ -126,13 +133,13 @@ impl Answers {
         self.work_with(permit, work).await
     }
 
-    /// A place among the tokens that are being verified, for whoever presents one: had before the place of an operation, for which strangers
-    /// with made-up tokens would else have others wait as long as a provider hangs.
-    async fn verifying(&self, asking: &Asking) -> Result<Option<OwnedSemaphorePermit>> {
+    /// A place among those who present a token, for whoever does: had before the place of an operation, and as long as that. Whose token it is, and
+    /// what the person holds, may have to be asked a provider: others are not to wait as long as that hangs.
+    async fn place_of_token(&self, asking: &Asking) -> Result<Option<OwnedSemaphorePermit>> {
         let Asking::Token(_) = asking else { return Ok(None) };
         let permit = permit(&self.tokens).await.ok_or_else(|| {
             let sentence = format!(
-                "{} tokens are being verified, and there may not be more; ask again in {} s",
+                "{} requests with tokens are being answered, and there may not be more; ask again in {} s",
                 limits::HTTP_TOKENS_MAX,
                 limits::HTTP_RETRY_AFTER_S
             );
@@ -293,10 +300,10 @@ async fn answered(
     let body = request::body(body).await?;
     let (repeats, rates, service) = (answers.repeats.clone(), answers.rates.clone(), answers.service.clone());
     let id = REQUEST.try_with(Clone::clone).unwrap_or_default();
-    let verifying = answers.verifying(&asking).await?;
+    let of_token = answers.place_of_token(&asking).await?;
     let work = move |context: &Context<'_>| {
+        let _of_token = of_token;
         let asker = asking.asker(context)?;
-        drop(verifying);
         let request = request::request(operation, parts, &head.uri, &head.headers, &body)?;
         // Whoever may not ask is told no more than that.
         if !asker.may(operation, &request) {

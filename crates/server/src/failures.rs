@@ -1,5 +1,5 @@
-//! Requests that failed, in the log: so many of each kind in each minute, and how many more there were. Strangers can have some kinds fail as often as
-//! they like, which is neither to fill the log nor to hide what fails for others.
+//! Requests that failed, in the log: so many of each code in each minute, and how many more there were. Strangers can have any operation fail with
+//! some codes as often as they like, which is neither to fill the log nor to hide what fails otherwise.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,10 +10,10 @@ use ingather_operations::problem::Code;
 /// One minute, milliseconds.
 const MINUTE_MS: u64 = 60_000;
 
-/// What the log was told of. It has no more entries than there are operations and codes.
+/// What the log was told of.
 #[derive(Default)]
 pub(crate) struct Failures {
-    by_kind: Mutex<BTreeMap<(&'static str, &'static str), Minute>>,
+    by_code: Mutex<BTreeMap<&'static str, Minute>>,
 }
 
 #[derive(Default)]
@@ -34,9 +34,9 @@ pub(crate) enum Told {
 
 impl Failures {
     /// Another request failed.
-    pub(crate) fn another(&self, operation: &'static str, code: Code, now: i64) -> Told {
-        let mut all = self.by_kind.lock().unwrap_or_else(PoisonError::into_inner);
-        let minute = all.entry((operation, code.row().word)).or_default();
+    pub(crate) fn another(&self, code: Code, now: i64) -> Told {
+        let mut all = self.by_code.lock().unwrap_or_else(PoisonError::into_inner);
+        let minute = all.entry(code.row().word).or_default();
         let mut left_out = 0;
         // A clock that was put back begins a minute, too.
         if now.abs_diff(minute.began) >= MINUTE_MS {
@@ -57,21 +57,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_of_each_kind_are_told_in_a_minute_and_the_others_are_counted() {
+    fn so_many_of_each_code_are_told_in_a_minute_and_the_others_are_counted() {
         let failures = Failures::default();
         let begin = 1_000_000;
         let told = |now: i64| {
-            let another = || failures.another("search", Code::AuthorityAway, now);
+            let another = || failures.another(Code::AuthorityAway, now);
             (0..100).map(|_| another()).filter(|told| *told != Told::Not).count()
         };
         let most = limits::LOG_FAILURES_MAX as usize;
         assert_eq!(told(begin), most);
         assert_eq!(told(begin + 59_999), 0);
-        assert_eq!(failures.another("search", Code::Store, begin), Told::This { left_out: 0 }, "another code");
-        assert_eq!(failures.another("jobs.list", Code::AuthorityAway, begin), Told::This { left_out: 0 });
+        assert_eq!(failures.another(Code::Store, begin), Told::This { left_out: 0 }, "another code");
         let left_out = 200 - most as u64;
-        assert_eq!(failures.another("search", Code::AuthorityAway, begin + 60_000), Told::This { left_out });
-        assert_eq!(failures.another("search", Code::AuthorityAway, begin + 60_001), Told::This { left_out: 0 });
+        assert_eq!(failures.another(Code::AuthorityAway, begin + 60_000), Told::This { left_out });
+        assert_eq!(failures.another(Code::AuthorityAway, begin + 60_001), Told::This { left_out: 0 });
         assert_eq!(told(1_000), most, "the clock was put back");
     }
 }

@@ -76,8 +76,9 @@ pub(super) fn answer(meant: &Meant, name: &str, claims: &Claims) -> Answer {
     let mut whole = true;
     let mut tokens = Vec::new();
     let mut add = |prefix: &str, others: &str, name: &str| match of_one_kind(prefix, others, name) {
-        Some(token) => tokens.push(token),
-        None => whole = false,
+        // What cannot be seen would make another token of one that people know.
+        Some(token) if !name.contains(char::is_control) => tokens.push(token),
+        _ => whole = false,
     };
     add(user, group, name);
     if let Some(path) = &meant.groups {

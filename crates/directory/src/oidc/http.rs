@@ -9,6 +9,7 @@ use ingather_model::limits;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use ureq::config::Config;
+use ureq::http::uri::Scheme;
 use ureq::http::{StatusCode, Uri, header};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
@@ -86,7 +87,9 @@ impl Http {
     }
 }
 
-const LATE: &str = "the provider did not answer in time";
+/// Characters of an address that are shown.
+const SHOWN_MAX: usize = 200;
+pub(super) const LATE: &str = "the provider did not answer in time";
 
 /// What a status says that is not wanted.
 pub(super) fn said(at: &Uri, status: u16) -> String {
@@ -96,10 +99,15 @@ pub(super) fn said(at: &Uri, status: u16) -> String {
     }
 }
 
-/// Where something was looked for: never what stands behind a `?`.
+/// Where something was looked for: never what stands behind a `?`, and of a long address its beginning. The provider names some of them.
 fn shown(at: &Uri) -> String {
     let host = at.authority().map_or("", |authority| authority.as_str());
-    format!("{}://{host}{}", at.scheme_str().unwrap_or_default(), at.path())
+    let mut whole = format!("{}://{host}{}", at.scheme_str().unwrap_or_default(), at.path());
+    if let Some((end, _)) = whole.char_indices().nth(SHOWN_MAX) {
+        whole.truncate(end);
+        whole.push('…');
+    }
+    whole
 }
 
 fn in_words(at: &Uri, error: &Error) -> String {
@@ -129,6 +137,11 @@ pub(super) fn address(text: &str) -> Option<Uri> {
         "http" if fits && is_here => Some(at),
         _ => None,
     }
+}
+
+/// An address that is named by what was found at another one: what was asked with TLS leads nowhere without it, also on this machine.
+pub(super) fn leads(from: &Uri, text: &str) -> Option<Uri> {
+    address(text).filter(|at| at.scheme() == from.scheme() || at.scheme() == Some(&Scheme::HTTPS))
 }
 
 /// Without TLS gives addresses of this machine alone, whatever a name is said to stand for.

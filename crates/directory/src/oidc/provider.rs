@@ -147,6 +147,11 @@ impl Provider {
         call: &CallContext,
         until: Instant,
     ) -> Result<(), Fault> {
+        // clock: sockets wait by it.
+        if until <= Instant::now() {
+            // Whoever has no time has asked nobody.
+            return Err(away(http::LATE));
+        }
         let _asking = match (self.asking.try_lock(), known) {
             (Some(asking), _) => asking,
             (None, Some(_)) if want == Want::Kept => return Ok(()),
@@ -157,7 +162,7 @@ impl Provider {
                 }
                 // Whoever holds it may have begun later, and have more time.
                 let asking = self.asking.try_lock_until(until);
-                asking.ok_or_else(|| away("the provider has not answered in time"))?
+                asking.ok_or_else(|| away(http::LATE))?
             }
         };
         if self.state.lock().asked != asked {
@@ -232,7 +237,7 @@ pub(super) fn learn(meant: &Meant, at: i64, until: Instant) -> Result<Known, Str
     let address = |name: &str| match told.get(name) {
         None => Ok(None),
         Some(text) => {
-            let at = text.as_str().and_then(http::address);
+            let at = text.as_str().and_then(|text| http::leads(&meant.discovery, text));
             at.map(Some).ok_or_else(|| format!("the provider names a `{name}` that is no address with TLS"))
         }
     };

@@ -223,7 +223,7 @@ mod tests {
             (json!({"user_info": true}), "`groups_claim` says which"),
             (json!({"groups_claim": "g", "user_prefix": "", "group_prefix": ""}), "must differ"),
             (json!({"leeway_s": 301}), "leeway_s"),
-            (json!({"keys_ms": 999}), "keys_ms"),
+            (json!({"keys_ms": limits::OIDC_KEYS_MS_MIN - 1}), "keys_ms"),
             (json!({"keys_ms": 20_000, "keys_away_ms": 19_999}), "must not be less"),
             (json!({"max_groups": 0}), "max_groups"),
             (json!({"client_secret": "x"}), "no setting"),

@@ -660,12 +660,14 @@ pub const HTTP_USER_ACLS_CONNECTIONS_MAX: usize = 256;
 pub const HTTP_OPERATIONS_MAX: usize = 16;
 /// Longest wait of a request for one of these operations to end, milliseconds: ten of the operations that a person sees as immediate.
 pub const HTTP_OPERATION_WAIT_MS_MAX: u64 = 500;
-/// Tokens of providers that a service verifies at once: half of its operations, so that strangers who make up tokens leave room for others,
-/// however many providers hang.
+/// Requests with tokens of providers that a service answers at once: half of its operations, so that strangers who make up tokens, and people
+/// whose provider takes its time, leave room for others, however many providers hang.
 pub const HTTP_TOKENS_MAX: usize = HTTP_OPERATIONS_MAX / 2;
-/// Sentences about requests that failed in the log, in each minute; the others are counted. Strangers can have a request fail as often as
-/// they like, and a minute of these is a page.
+/// Sentences about requests that failed with one code in the log, in each minute; the others are counted. Strangers can have a request fail as
+/// often as they like, and a minute of these is a page.
 pub const LOG_FAILURES_MAX: u32 = 60;
+/// Characters of such a sentence: some repeat what others have chosen.
+pub const LOG_FAILURE_MAX: usize = 1_024;
 /// Searches of one caller in each second, unless `serve` is told otherwise: a program that answers many people asks by one key.
 pub const SEARCHES_PER_SECOND: u32 = 50;
 /// Seconds whose searches a caller has at once, after a time without any.

@@ -8,8 +8,9 @@ pub const OIDC_ANSWER_BYTES_MAX: u64 = 1 << 20;
 pub const OIDC_KEYS_MAX: usize = 64;
 /// How long keys count before the provider is asked for them again, unless an authority says otherwise, milliseconds.
 pub const OIDC_KEYS_MS: u32 = 600_000;
-/// The shortest and the longest such time: a second floods nobody, and a day is as long as a key that was withdrawn may count.
-pub const OIDC_KEYS_MS_MIN: u32 = 1_000;
+/// The shortest and the longest such time: twice [`OIDC_KEYS_AGAIN_MS`], for keys have to last until the provider may be asked again, and a day is as
+/// long as a key that was withdrawn may count.
+pub const OIDC_KEYS_MS_MIN: u32 = 10_000;
 /// See [`OIDC_KEYS_MS_MIN`].
 pub const OIDC_KEYS_MS_MAX: u32 = 86_400_000;
 /// How long keys go on while the provider cannot be asked, unless an authority says otherwise, milliseconds: an outage within working hours.

@@ -152,6 +152,8 @@ fn kinds_of_tokens_cannot_be_mistaken() {
     assert_eq!(held(&bare, "ann", machine), ("staff unix user:ann".to_owned(), false));
     assert_eq!(held(&plain, "unix:u:0", json!([])), (String::new(), false));
     assert_eq!(held(&with("uni", ""), "x:u:0", json!(["a"])), ("a".to_owned(), false));
+    let unseen = json!(["staff\u{0}", "unix:g:0\u{7f}", "sta\nff", "board"]);
+    assert_eq!(held(&plain, "ann", unseen), ("ann group:board".to_owned(), false));
     // Whoever says it means it.
     let meant = with("user:", "unix:g:");
     assert_eq!(held(&meant, "ann", json!(["100"])), ("unix:g:100 user:ann".to_owned(), true));

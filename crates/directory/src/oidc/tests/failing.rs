@@ -5,6 +5,7 @@ use std::time::Instant;
 use ingather_model::limits;
 use serde_json::json;
 
+use super::super::http;
 use super::scripted::{Does, Scripted};
 use super::*;
 
@@ -87,6 +88,23 @@ fn what_a_provider_says_of_itself_has_to_fit() {
         let fault = World::of(&provider.settings(&json!({}))).whose(&token).unwrap_err();
         assert!(fault.to_string().contains(words), "{keys}: {fault}");
     }
+}
+
+#[test]
+fn what_was_asked_with_tls_leads_nowhere_without_it_and_long_addresses_are_not_repeated() {
+    let leads = |from: &str, to: &str| http::leads(&http::address(from).unwrap(), to).is_some();
+    let (with, without) = ("https://login.example.org/x", "http://127.0.0.1:7/x");
+    assert!(leads(with, "https://keys.example.org/keys") && leads(without, "http://localhost:8/keys"));
+    assert!(leads(without, "https://keys.example.org/keys"));
+    for here in ["http://127.0.0.1:7/keys", "http://localhost/keys", "http://[::1]/keys"] {
+        assert!(!leads(with, here), "{here}");
+    }
+    let provider = Scripted::start();
+    let long = format!("{}/{}", provider.issuer, "x".repeat(10_000));
+    let whole = provider.served().discovery.clone();
+    provider.served().discovery = changed(whole, &json!({"jwks_uri": long}));
+    let fault = World::of(&provider.settings(&json!({}))).whose(&provider.token(&json!({}))).unwrap_err();
+    assert!(fault.to_string().contains("404") && fault.to_string().len() < 400, "{fault}");
 }
 
 #[test]

@@ -47,7 +47,9 @@ const EACH_BYTES: usize = 64;
 /// Bytes of an answer, about.
 fn weight(answer: &Answer) -> usize {
     match answer {
-        Answer::Known(tokens) => EACH_BYTES + tokens.iter().map(|token| EACH_BYTES + token.len()).sum::<usize>(),
+        Answer::Known(tokens) => {
+            EACH_BYTES + tokens.iter().map(|token| EACH_BYTES + token.len()).sum::<usize>()
+        }
         Answer::Unknown | Answer::Unauthorized => EACH_BYTES,
     }
 }

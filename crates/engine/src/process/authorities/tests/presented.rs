@@ -169,6 +169,33 @@ fn whoever_presents_nothing_gives_an_authority_no_rest() {
     assert!(all.ask_by_token((None, &NONE), &call, &by).unwrap()[0].answer.is_ok());
 }
 
+/// Has no place for whoever would wait, and notes how long they would have.
+struct Crowded(Mutex<Vec<Duration>>);
+
+impl Authority for Crowded {
+    fn check(&self, _: &CallContext) -> std::result::Result<String, Fault> {
+        down().map(|_| String::new())
+    }
+    fn tokens(&self, _: &CallContext, _: &Account<'_>) -> std::result::Result<Answer, Fault> {
+        down()
+    }
+    fn whose(&self, _: &CallContext, _: &Presented, within: Duration) -> std::result::Result<Whose, Fault> {
+        self.0.lock().unwrap().push(within);
+        Err(Fault::passing("provider", "many wait"))
+    }
+}
+
+#[test]
+fn whoever_is_refused_to_wait_waits_at_no_other_authority_of_that_provider() {
+    let call = call(&Arc::new(ByHand::default()));
+    let crowded = Arc::new(Crowded(Mutex::default()));
+    let lanes = ["one", "two", "three"].map(|name| lane_of(name, "oidc", crowded.clone(), ""));
+    let all = all_of(&[&lanes[..], &[lane_of("login", "oidc", Issuer::of("one"), "")]].concat());
+    person(&all, &call, "ann until 9000000 by one");
+    let within = Duration::from_millis(Asking::default().within_ms.into());
+    assert_eq!(*crowded.0.lock().unwrap(), [within, Duration::ZERO, Duration::ZERO]);
+}
+
 /// Never answers: it takes all the time that it has, by the clock of the test.
 struct Hangs(Arc<ByHand>, Mutex<Vec<u128>>);
 
@@ -179,12 +206,7 @@ impl Authority for Hangs {
     fn tokens(&self, _: &CallContext, _: &Account<'_>) -> std::result::Result<Answer, Fault> {
         down()
     }
-    fn whose(
-        &self,
-        _: &CallContext,
-        _: &Presented,
-        within: Duration,
-    ) -> std::result::Result<Whose, Fault> {
+    fn whose(&self, _: &CallContext, _: &Presented, within: Duration) -> std::result::Result<Whose, Fault> {
         self.1.lock().unwrap().push(within.as_millis());
         self.0.moves(within.as_millis() as i64);
         Err(Fault::passing("down", "it does not answer in time"))
