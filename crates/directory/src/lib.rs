@@ -12,5 +12,7 @@ mod pool;
 #[cfg(test)]
 mod proxies;
 mod reached;
+#[cfg(test)]
+mod scripted;
 pub mod sql;
 mod wire;

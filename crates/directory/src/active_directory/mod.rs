@@ -18,6 +18,7 @@ use ingather_contract::settings as contract_settings;
 use ingather_model::access::authority::WITHIN_MS;
 use ingather_model::fault::Fault;
 
+use self::person::Called;
 use self::settings::{Meant, Settings};
 use crate::asking::{PROBE, after, at, can_be_a_name};
 use crate::pool::Pool;
@@ -66,20 +67,19 @@ impl Authority for Domain {
         if !can_be_a_name(account.name) {
             return Ok(Answer::Unknown);
         }
-        let Some((attribute, value)) = self.meant.asked_as(account.name) else { return Ok(Answer::Unknown) };
-        let filter = person::called(attribute, value);
+        let Some(called) = self.meant.asked_as(account.name) else { return Ok(Answer::Unknown) };
         let now = call.clock.now();
         let until = after(account.within);
-        self.pool.ask(until, |connection| self.answer(connection, &filter, now)).map_err(Failure::fault)
+        self.pool.ask(until, |connection| self.answer(connection, called, now)).map_err(Failure::fault)
     }
 }
 
 impl Domain {
-    fn answer(&self, connection: &mut Connection, filter: &[u8], now: i64) -> Result<Answer, Failure> {
-        let Some(dn) = person::find(connection, &self.meant.base, filter)? else {
+    fn answer(&self, connection: &mut Connection, called: Called<'_>, now: i64) -> Result<Answer, Failure> {
+        let Some(dn) = person::find(connection, &self.meant.base, called)? else {
             return Ok(Answer::Unknown);
         };
-        let Some(account) = person::account(connection, &dn, filter)? else { return Ok(Answer::Unknown) };
+        let Some(account) = person::account(connection, &dn, called)? else { return Ok(Answer::Unknown) };
         if !person::may_enter(&account, now)? {
             return Ok(Answer::Unauthorized);
         }
@@ -97,11 +97,12 @@ impl Domain {
             Err(Failure::Said { code: NO_SUCH_OBJECT, .. }) => return Err(missing()),
             other => drop(other?),
         }
-        person::find(connection, base, &person::called("sAMAccountName", PROBE))?;
+        let account_name = |value| Called { attribute: "sAMAccountName", value };
+        person::find(connection, base, account_name(PROBE))?;
         // Somebody who is always there shows whether groups may be read, unless they are hidden.
-        let known = person::called("sAMAccountName", IN_EACH_DOMAIN);
-        if let Some(dn) = person::find(connection, &self.meant.root, &known)?
-            && let Some(account) = person::account(connection, &dn, &known)?
+        let known = account_name(IN_EACH_DOMAIN);
+        if let Some(dn) = person::find(connection, &self.meant.root, known)?
+            && let Some(account) = person::account(connection, &dn, known)?
         {
             person::may_enter(&account, 0)?;
             person::sids(connection, &account, &self.meant.root)?;

@@ -3,7 +3,7 @@
 use ingather_model::limits;
 
 use super::sid::Sid;
-use crate::asking::{asked_for, at};
+use crate::asking::{asked_for, at, is_one_name};
 use crate::wire::connection::Connection;
 use crate::wire::failure::{Failure, SIZE_LIMIT};
 use crate::wire::filter::{all, any, equal, present};
@@ -22,26 +22,46 @@ const NEVER: i64 = i64::MAX;
 /// Milliseconds from the year 1601, from which Windows counts, to 1970.
 const SINCE_1601_MS: i64 = 11_644_473_600_000;
 
-/// A filter for the person of whom an attribute has this value.
-pub(super) fn called(attribute: &str, value: &str) -> Vec<u8> {
-    all(&[
-        equal("objectCategory", b"person"),
-        equal("objectClass", b"user"),
-        equal("sAMAccountType", OF_PEOPLE),
-        equal(attribute, value.as_bytes()),
-    ])
+/// How a person is called: an attribute, and the value that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Called<'n> {
+    pub(super) attribute: &'static str,
+    pub(super) value: &'n str,
 }
 
-/// Where the one person below `base` is that a filter finds.
+impl Called<'_> {
+    /// A filter for the person of this name.
+    fn filter(self) -> Vec<u8> {
+        all(&[
+            equal("objectCategory", b"person"),
+            equal("objectClass", b"user"),
+            equal("sAMAccountType", OF_PEOPLE),
+            equal(self.attribute, self.value.as_bytes()),
+        ])
+    }
+
+    /// Whether an account has this name, letter by letter but for case. A controller finds accounts without regard to accents, widths and
+    /// letters that are not seen, so that it may be one whose name only looks alike.
+    fn is_of(self, account: &Entry) -> Result<bool, Failure> {
+        let (values, _) = account.values(self.attribute, 0)?;
+        if values.is_empty() {
+            return Err(hidden(self.attribute));
+        }
+        let mut texts = values.iter().filter_map(|value| std::str::from_utf8(value).ok());
+        Ok(texts.any(|text| is_one_name(text, self.value)))
+    }
+}
+
+/// Where the one person below `base` is that a controller finds by a name.
 pub(super) fn find(
     connection: &mut Connection,
     base: &str,
-    filter: &[u8],
+    called: Called<'_>,
 ) -> Result<Option<String>, Failure> {
     let search = Search {
         base: base.to_owned(),
         scope: Scope::Below,
-        filter: filter.to_vec(),
+        filter: called.filter(),
         attributes: asked_for([]),
         page: None,
         // The second one tells that neither can be meant.
@@ -62,15 +82,18 @@ pub(super) fn find(
     }
 }
 
-/// The account at a place, where the filter is still true of it.
+/// The account at a place, where it still has the name.
 pub(super) fn account(
     connection: &mut Connection,
     dn: &str,
-    filter: &[u8],
+    called: Called<'_>,
 ) -> Result<Option<Entry>, Failure> {
-    let attributes = ACCOUNT.map(str::to_owned).to_vec();
-    let found = connection.search(vec![at(dn, filter.to_vec(), attributes)])?;
-    Ok(found.into_iter().flatten().next())
+    let attributes = ACCOUNT.into_iter().chain([called.attribute]).map(str::to_owned).collect();
+    let found = connection.search(vec![at(dn, called.filter(), attributes)])?;
+    match found.into_iter().flatten().next() {
+        Some(account) if called.is_of(&account)? => Ok(Some(account)),
+        _ => Ok(None),
+    }
 }
 
 /// Whether whoever has the account may enter at this time, in milliseconds since 1970. Somebody who is locked out for some minutes, or

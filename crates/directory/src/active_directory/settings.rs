@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::person::Called;
+use crate::asking::is_one_name;
 use crate::reached::{self, Tls, absolute};
 use crate::wire::servers::{Login, Server};
 
@@ -146,18 +148,19 @@ fn domain_of(dn: &str) -> Option<&str> {
 
 impl Meant {
     /// The attribute that a name is looked for in, and its value; none where nobody can be named so.
-    pub(super) fn asked_as<'n>(&self, name: &'n str) -> Option<(&'static str, &'n str)> {
+    pub(super) fn asked_as<'n>(&self, name: &'n str) -> Option<Called<'n>> {
         let reads = |named: Named| self.names.contains(&named).then(|| named.attribute());
         if let Some((domain, account)) = name.split_once('\\') {
             // Account names have no `\`, and no white space around them.
-            let ours = self.domain.as_ref().is_some_and(|ours| ours.to_lowercase() == domain.to_lowercase());
+            let ours = self.domain.as_ref().is_some_and(|ours| is_one_name(ours, domain));
             let fits = ours && !account.is_empty() && account.trim() == account && !account.contains('\\');
-            return fits.then(|| reads(Named::AccountName)).flatten().map(|attribute| (attribute, account));
+            let attribute = fits.then(|| reads(Named::AccountName)).flatten()?;
+            return Some(Called { attribute, value: account });
         }
         let first = if name.contains('@') { Named::PrincipalName } else { Named::AccountName };
         // With one kind alone, a name is of that kind, whatever is in it.
         let attribute = reads(first).or_else(|| self.names.first().map(|named| named.attribute()))?;
-        Some((attribute, name))
+        Some(Called { attribute, value: name })
     }
 }
 
@@ -214,7 +217,9 @@ mod tests {
 
     #[test]
     fn a_name_is_an_account_name_or_a_principal_name_or_nobodys() {
-        let of = |change: Value, name: &'static str| read_with(&change).unwrap().asked_as(name);
+        let of = |change: Value, name: &'static str| {
+            read_with(&change).unwrap().asked_as(name).map(|called| (called.attribute, called.value))
+        };
         let (account, principal) = ("sAMAccountName", "userPrincipalName");
         assert_eq!(of(json!({}), "ann"), Some((account, "ann")));
         assert_eq!(of(json!({}), "ann@t.test"), Some((principal, "ann@t.test")));
@@ -224,7 +229,7 @@ mod tests {
         let short = || json!({"domain": "T"});
         assert_eq!(of(short(), "t\\ann"), Some((account, "ann")));
         assert_eq!(of(short(), "ann"), Some((account, "ann")));
-        for nobody in ["X\\ann", "\\ann", "T\\", "T\\ ann", "T\\T\\ann", "ann\\T", "\\"] {
+        for nobody in ["X\\ann", "\u{ff34}\\ann", "\\ann", "T\\", "T\\ ann", "T\\T\\ann", "ann\\T", "\\"] {
             assert_eq!(of(short(), nobody), None, "{nobody}");
         }
         let principal_alone = json!({"domain": "T", "names": ["principal_name"]});

@@ -20,7 +20,7 @@ use ingather_model::access::authority::WITHIN_MS;
 use ingather_model::fault::Fault;
 
 use self::settings::{Meant, Settings};
-use crate::asking::{PROBE, after, asked_for, at, can_be_a_name, of_one_kind};
+use crate::asking::{PROBE, after, asked_for, at, can_be_a_name, is_one_name, of_one_kind};
 use crate::pool::Pool;
 use crate::wire::connection::Connection;
 use crate::wire::failure::{Failure, NO_SUCH_OBJECT, SIZE_LIMIT};
@@ -84,16 +84,20 @@ impl Directory {
         Ok(Answer::Known(if held.whole { tokens } else { tokens.not_whole() }))
     }
 
-    /// The one entry of somebody.
+    /// The one entry of somebody who is called so.
     fn person(&self, connection: &mut Connection, name: &str) -> Result<Option<Entry>, Failure> {
         let values = Values { name: Some(name), dn: None };
         let Some(filter) = self.meant.users_filter.with(values) else { return Ok(None) };
         let of_groups = self.meant.groups.as_ref().and_then(|groups| groups.attribute.clone());
+        let called = self.meant.users_filter.called(name);
+        let compared = called.iter().map(|(attribute, _)| Some((*attribute).to_owned()));
         let search = Search {
             base: self.meant.users_base.clone(),
             scope: Scope::Below,
             filter,
-            attributes: asked_for([Some(self.meant.user_attribute.clone()), of_groups]),
+            attributes: asked_for(
+                [Some(self.meant.user_attribute.clone()), of_groups].into_iter().chain(compared),
+            ),
             page: None,
             // The second one tells that neither can be meant.
             most: Some(2),
@@ -105,7 +109,8 @@ impl Directory {
                 let mut found = found.into_iter().flatten();
                 match (found.next(), found.next()) {
                     (_, Some(_)) => Err(Failure::Wrong(several.to_owned())),
-                    (one, None) => Ok(one),
+                    (Some(one), None) if is_called(&one, &called)? => Ok(Some(one)),
+                    (_, None) => Ok(None),
                 }
             }
             Err(Failure::Said { code: SIZE_LIMIT, .. }) => Err(Failure::Wrong(several.to_owned())),
@@ -150,6 +155,29 @@ impl Directory {
         };
         Ok(format!("it answers {who} below the base of people{groups}"))
     }
+}
+
+/// Whether an entry has one of these values of attributes, letter by letter but for case. What a directory finds by a name may be of
+/// somebody whose name only looks alike.
+fn is_called(entry: &Entry, called: &[(&str, String)]) -> Result<bool, Failure> {
+    let mut is_shown = false;
+    for (attribute, wanted) in called {
+        let (values, all) = entry.texts(attribute);
+        if values.iter().any(|value| is_one_name(value, wanted)) {
+            return Ok(true);
+        }
+        is_shown |= !values.is_empty() || !all;
+    }
+    if is_shown {
+        return Ok(false);
+    }
+    // Found by an attribute that cannot be read.
+    let mut names: Vec<String> = called.iter().map(|(attribute, _)| format!("`{attribute}`")).collect();
+    names.dedup();
+    Err(Failure::Wrong(format!(
+        "the directory finds somebody by {} and does not show it, so that nobody is known by it: let `bind_dn` read it, and name it in `users.filter` as the directory does",
+        names.join(", ")
+    )))
 }
 
 /// Tokens as they are found.

@@ -79,7 +79,8 @@ struct Users {
     /// The entry below which they are, such as `ou=people,dc=example,dc=org`.
     #[garde(length(bytes, min = 1, max = limits::LDAP_TEXT_BYTES_MAX))]
     base: String,
-    /// The filter that finds one person by `{name}`. Where it finds two, neither is known.
+    /// The filter that finds one person by `{name}`. Where it finds two, neither is known. An attribute that it compares with the name has
+    /// to have it as a value, letter by letter but for case, and whoever asks has to be able to read it.
     #[serde(default = "person")]
     #[garde(length(bytes, min = 1, max = limits::LDAP_TEXT_BYTES_MAX))]
     filter: String,
@@ -185,6 +186,9 @@ impl Settings {
         if users_filter.has(Place::Dn) {
             return Err("`users.filter` cannot have {dn}: nobody was found so far".to_owned());
         }
+        if users_filter.called("").is_empty() {
+            return Err("`users.filter` needs {name} in a whole value of an attribute, such as (uid={name}) or (mail={name}@example.org): by a part of a value nobody is known".to_owned());
+        }
         let disabled = self.disabled.as_deref().map(|text| filter("disabled", text, &[], "")).transpose()?;
         let by_dn = self.user_attribute.eq_ignore_ascii_case("dn");
         let groups = self.groups.map(|groups| groups.meant(by_dn)).transpose()?;
@@ -278,6 +282,8 @@ mod tests {
             (json!({"users": {"base": "x", "filter": "(uid=ann)"}}), "needs {name}"),
             (json!({"users": {"base": "x", "filter": "(uid={name}"}}), "lacks a `)`"),
             (json!({"users": {"base": "x", "filter": "(|(uid={name})(member={dn}))"}}), "{dn}"),
+            (json!({"users": {"base": "x", "filter": "(uid={name}*)"}}), "by a part of a value"),
+            (json!({"users": {"base": "x", "filter": "(:caseExactMatch:={name})"}}), "by a part of a value"),
             (json!({"groups": {}}), "`groups` needs"),
             (json!({"groups": {"base": "x", "filter": "(cn=x)"}}), "needs {dn} or {name}"),
             (json!({"groups": {"base": "x"}, "user_attribute": "dn"}), "no name but `dn`"),

@@ -3,6 +3,7 @@
 mod answers;
 mod failing;
 mod hostile;
+mod names;
 mod world;
 
 use std::sync::{Arc, Mutex};

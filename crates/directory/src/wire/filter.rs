@@ -93,6 +93,14 @@ impl Filter {
         self.0.has(place)
     }
 
+    /// The attributes that it compares with the name or with a text around it, and what a value of them is for somebody of this name. Of
+    /// a comparison with parts of a value there is none: it says too little of who somebody is.
+    pub(crate) fn called(&self, name: &str) -> Vec<(&str, String)> {
+        let mut found = Vec::new();
+        self.0.called(name, &mut found);
+        found
+    }
+
     /// Its bytes. What has a place without a value is true of no entry; none where that is so of the whole filter.
     pub(crate) fn with(&self, values: Values<'_>) -> Option<Vec<u8>> {
         self.0.with(values)
@@ -261,6 +269,21 @@ impl Node {
         }
     }
 
+    fn called<'f>(&'f self, name: &str, found: &mut Vec<(&'f str, String)>) {
+        match self {
+            Node::All(nodes) | Node::Any(nodes) => nodes.iter().for_each(|node| node.called(name, found)),
+            Node::Compare { tag: EQUAL | ALIKE, attribute, value } | Node::Rule { attribute, value, .. }
+                if self.has(Place::Name) && !attribute.is_empty() =>
+            {
+                let text = filled(value, Values { name: Some(name), dn: None });
+                found.extend(
+                    text.and_then(|text| String::from_utf8(text).ok()).map(|text| (attribute.as_str(), text)),
+                );
+            }
+            _ => {}
+        }
+    }
+
     /// Whether a place stands behind a `!`: without a value it would be true of each entry.
     fn hides_a_place(&self, behind: bool) -> bool {
         match self {
@@ -355,6 +378,33 @@ mod tests {
             Filter::read("(&(cn=*)(memberUid={name}))").unwrap().with(Values { dn: Some("d"), name: None }),
             None
         );
+    }
+
+    #[test]
+    fn a_filter_tells_what_it_compares_names_with() {
+        let called = |text: &str| {
+            let filter = Filter::read(text).unwrap();
+            filter
+                .called("ann")
+                .iter()
+                .map(|(attribute, value)| format!("{attribute}={value}"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(called("(&(objectClass=person)(uid={name}))"), ["uid=ann"]);
+        assert_eq!(called("(|(uid={name})(&(mail={name})(!(cn=x))))"), ["uid=ann", "mail=ann"]);
+        assert_eq!(called(r"(mail=\2a{name}@example.org)"), ["mail=*ann@example.org"]);
+        assert_eq!(called("(uid~={name})"), ["uid=ann"]);
+        assert_eq!(called("(uid:caseExactMatch:={name})"), ["uid=ann"]);
+        for none in [
+            "(uid={name}*)",
+            "(mail=*{name}@*)",
+            "(uid>={name})",
+            "(:caseExactMatch:={name})",
+            r"(uid={name}\ff)",
+            "(&(uid=ann)(cn=*))",
+        ] {
+            assert_eq!(called(none), [""; 0], "{none}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
+use crate::scripted::NOT_ANN;
 
 fn added(name: &str, lines: &str) -> String {
     format!("dn: CN={name},OU=other,{DOMAIN}\nchangetype: add\n{lines}\n")
@@ -90,6 +91,30 @@ fn people_are_known_by_the_names_that_settings_read() {
     let unit = of(&json!({"base": format!("OU=people,{DOMAIN}")}));
     assert_eq!(whole(ask(unit.as_ref(), "p001")), ann);
     assert_eq!(ask(unit.as_ref(), "Administrator"), Ok(Answer::Unknown));
+}
+
+/// The controller at hand takes fewer spellings for one name than those of Windows do; `scripted` shows what those find.
+#[test]
+fn a_name_that_only_looks_alike_is_that_of_nobody() {
+    ingather_testkit::needs!(Machine);
+    let world = world::shared();
+    world.server.change(
+        &["ann", "ann smith"]
+            .map(|name| {
+                let lines =
+                    format!("objectClass: user\nsAMAccountName: {name}\nuserPrincipalName: {name}@t.test\n");
+                added(name, &format!("{lines}userAccountControl: 544\n"))
+            })
+            .concat(),
+    );
+    let authority = opened(&settings(&world.server.url()));
+    for name in ["ann", "ANN", "ann@t.test", "ann smith", "Ann Smith"] {
+        assert!(whole(ask(authority.as_ref(), name)).contains("S-1-1-0"), "{name}");
+    }
+    for name in NOT_ANN.into_iter().chain(["ann  smith", "ann\u{a0}smith"]) {
+        assert_eq!(ask(authority.as_ref(), name), Ok(Answer::Unknown), "{name:?}");
+        assert_eq!(ask(authority.as_ref(), &format!("{name}@t.test")), Ok(Answer::Unknown), "{name:?}");
+    }
 }
 
 const HOSTILE: &[&str] = &[

@@ -1,71 +1,17 @@
 //! Answers that no controller at hand gives: groups by ranges, references to other controllers, identifiers that are none, what is hidden.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Write;
 
 use super::*;
 use crate::proxies::serving;
-use crate::wire::ber::{self, Elements};
+use crate::scripted::{Attributes, NOT_ANN, answer, attributes_of, entry, next_message, result};
+use crate::wire::ber;
 use crate::wire::failure::{SIZE_LIMIT, SUCCESS};
 use crate::wire::message::{self, received};
 
 /// Where a scripted person is.
 const DN: &str = "CN=ann,DC=t,DC=test";
 const DOMAIN_SCOPE: &[u8] = b"1.2.840.113556.1.4.1339";
-
-type Attributes = Vec<(String, Vec<Vec<u8>>)>;
-
-/// The next message of a client.
-fn next_message(stream: &mut TcpStream) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; 2];
-    stream.read_exact(&mut bytes).ok()?;
-    let (head, length) = loop {
-        match ber::length(&bytes[1..]).unwrap() {
-            Some(known) => break known,
-            None => {
-                let mut one = [0];
-                stream.read_exact(&mut one).ok()?;
-                bytes.extend(one);
-            }
-        }
-    };
-    let read = bytes.len();
-    bytes.resize(1 + head + length, 0);
-    stream.read_exact(&mut bytes[read..]).ok()?;
-    Some(bytes)
-}
-
-fn answer(id: u32, tag: u8, parts: &[Vec<u8>]) -> Vec<u8> {
-    ber::of(ber::SEQUENCE, &[ber::number(ber::INTEGER, id), ber::of(tag, parts)])
-}
-
-fn result(id: u32, tag: u8, code: u32) -> Vec<u8> {
-    let empty = || ber::element(ber::OCTETS, b"");
-    answer(id, tag, &[ber::number(ber::ENUMERATED, code), empty(), empty()])
-}
-
-fn entry(id: u32, attributes: &Attributes) -> Vec<u8> {
-    let of_it: Vec<Vec<u8>> = attributes
-        .iter()
-        .map(|(name, values)| {
-            let values: Vec<Vec<u8>> = values.iter().map(|value| ber::element(ber::OCTETS, value)).collect();
-            ber::of(ber::SEQUENCE, &[ber::element(ber::OCTETS, name.as_bytes()), ber::of(ber::SET, &values)])
-        })
-        .collect();
-    answer(id, message::ENTRY, &[ber::element(ber::OCTETS, DN.as_bytes()), ber::of(ber::SEQUENCE, &of_it)])
-}
-
-/// What a search asks for.
-fn attributes_of(search: &[u8]) -> Vec<String> {
-    let mut parts = Elements(search);
-    (0..7).for_each(|_| assert!(parts.any().is_ok()));
-    let mut listed = Elements(parts.next(ber::SEQUENCE).unwrap());
-    let mut names = Vec::new();
-    while !listed.is_empty() {
-        names.push(listed.text(ber::OCTETS).unwrap().to_owned());
-    }
-    names
-}
 
 /// What a controller answers beside the person who is looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,7 +41,7 @@ fn controller(
                     let by_name = has(b"sAMAccountName") || has(b"userPrincipalName");
                     assert!(by_name || !asks_for(&names, "tokenGroups"), "an account may have lost its name");
                     let own =
-                        script(&names).map(|attributes| entry(asked.id, &attributes)).unwrap_or_default();
+                        script(&names).map(|attributes| entry(asked.id, DN, &attributes)).unwrap_or_default();
                     let mut told = own.clone();
                     match beside {
                         Beside::Reference if is_below => {
@@ -130,6 +76,8 @@ fn ann(groups: &str, values: Vec<Vec<u8>>) -> Attributes {
         one("objectSid", &sid(1_000)),
         one("userAccountControl", b"512"),
         one("accountExpires", b"0"),
+        one("sAMAccountName", b"ann"),
+        one("userPrincipalName", b"ann@t.test"),
         ("tokenGroups".to_owned(), Vec::new()),
         (groups.to_owned(), values),
     ]
@@ -141,10 +89,52 @@ fn asks_for(names: &[String], attribute: &str) -> bool {
 
 /// The answer of a controller that finds Ann, and gives this account of hers.
 fn held(account: Attributes) -> Result<Answer, Fault> {
+    held_by("ann", account)
+}
+
+/// The same for whoever asks by a name, which the controller takes for Ann's.
+fn held_by(name: &str, account: Attributes) -> Result<Answer, Fault> {
     let url = controller(Beside::Nothing, move |names| {
         (asks_for(names, "1.1") || asks_for(names, "tokenGroups")).then(|| account.clone())
     });
-    ask(opened(&settings(&url)).as_ref(), "ann")
+    ask(opened(&changed(settings(&url), &json!({"domain": "T"}))).as_ref(), name)
+}
+
+/// A controller compares without regard to accents, widths and what is not seen. Whoever is called so elsewhere is not Ann.
+#[test]
+fn a_name_that_only_looks_alike_is_that_of_nobody() {
+    let groups = || ann("tokenGroups", vec![sid(513)]);
+    for name in ["ann", "ANN", "Ann", "ann@t.test", "ANN@T.Test", "T\\ann", "t\\ANN"] {
+        assert_eq!(whole(held_by(name, groups())).len(), 6, "{name}");
+    }
+    for name in NOT_ANN {
+        for whole_name in [name.to_string(), format!("{name}@t.test"), format!("T\\{name}")] {
+            assert_eq!(held_by(&whole_name, groups()), Ok(Answer::Unknown), "{whole_name:?}");
+        }
+    }
+    for name in ["ann@ｔ.test", "ann@t.tést", "ann@t\u{ad}.test"] {
+        assert_eq!(held_by(name, groups()), Ok(Answer::Unknown), "{name:?}");
+    }
+    // Whoever is disabled is not told to strangers, either.
+    let mut disabled = groups();
+    disabled.iter_mut().find(|(name, _)| name == "userAccountControl").unwrap().1 = vec![b"514".to_vec()];
+    assert_eq!(held_by("ann", disabled.clone()), Ok(Answer::Unauthorized));
+    assert_eq!(held_by("ánn", disabled), Ok(Answer::Unknown));
+}
+
+#[test]
+fn a_name_that_may_not_be_read_is_a_fault() {
+    for (name, hidden) in [("ann", "sAMAccountName"), ("ann@t.test", "userPrincipalName")] {
+        for empty in [false, true] {
+            let mut account = ann("tokenGroups", vec![sid(513)]);
+            account.retain(|(attribute, _)| attribute != hidden);
+            if empty {
+                account.push((hidden.to_owned(), Vec::new()));
+            }
+            let told = fault(held_by(name, account));
+            assert!(told.contains(hidden) && told.contains("let `bind_dn` read it"), "{told}");
+        }
+    }
 }
 
 /// 3,700 groups, of which a controller gives 1,500 at once, as those of Windows do with values of an attribute.
