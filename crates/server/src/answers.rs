@@ -98,8 +98,7 @@ impl Answers {
         }
         let told = problem.in_the_log();
         // Others may have chosen what it repeats, such as an address.
-        let told =
-            told.char_indices().nth(limits::LOG_FAILURE_MAX).map_or(told.as_str(), |(end, _)| &told[..end]);
+        let told = at_most(&told, limits::LOG_FAILURE_MAX);
         self.log(&format!("{operation}: {told} (request {request})"));
     }
 
@@ -340,8 +339,12 @@ async fn answered(
 
 /// The job that a request names, for the log: nobody fills that with it.
 fn named_job(request: &Value) -> &str {
-    let job = request["job"].as_str().unwrap_or_default();
-    job.char_indices().nth(limits::LOG_JOB_MAX).map_or(job, |(end, _)| &job[..end])
+    at_most(request["job"].as_str().unwrap_or_default(), limits::LOG_JOB_MAX)
+}
+
+/// So many characters of a text.
+fn at_most(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
 /// A change: done once where it has a key, and of a job only as it was seen.

@@ -147,15 +147,16 @@ impl Provider {
         call: &CallContext,
         until: Instant,
     ) -> Result<(), Fault> {
+        let goes_on = known.is_some() && want == Want::Kept;
+        // Whoever has no time has asked nobody.
         // clock: sockets wait by it.
         if until <= Instant::now() {
-            // Whoever has no time has asked nobody.
-            return Err(away(http::LATE));
+            return if goes_on { Ok(()) } else { Err(away(http::LATE)) };
         }
-        let _asking = match (self.asking.try_lock(), known) {
-            (Some(asking), _) => asking,
-            (None, Some(_)) if want == Want::Kept => return Ok(()),
-            (None, _) => {
+        let _asking = match self.asking.try_lock() {
+            Some(asking) => asking,
+            None if goes_on => return Ok(()),
+            None => {
                 let place = Place(&self.waiting);
                 if place.0.fetch_add(1, Ordering::Relaxed) >= limits::OIDC_WAITING_MAX {
                     return Err(away("many wait for the keys of the provider; ask again later"));

@@ -1,6 +1,5 @@
 //! The sender of one output: intent, batch, confirmation (design 4.7).
 
-mod pace;
 mod told;
 
 use std::collections::{HashMap, HashSet};
@@ -26,7 +25,6 @@ use crate::error::{EngineError, Result};
 use crate::visit::completion::{self, Completions};
 use crate::visit::outcome::PendingVisit;
 
-use self::pace::Pace;
 pub(crate) use told::refer;
 
 /// Sends the changes of one queue to its output, in batches, until the queue is closed. It is the only sender of that output: what the
@@ -42,7 +40,6 @@ pub(crate) struct Sender {
     /// How long they may stay so.
     commit_ms: i64,
     jobs: Jobs,
-    pace: Pace,
 }
 
 /// Which jobs share addresses with others in this output, as of the jobs that the store had when it was last asked.
@@ -55,8 +52,8 @@ struct Jobs {
 impl Sender {
     pub(crate) fn new(writer: Writer, queue: Arc<OutputQueue>) -> Sender {
         let commit_ms = limits::INDEX_COMMIT_MS;
-        let (open, told, jobs, pace) = (Vec::new(), Vec::new(), Jobs::default(), Pace::default());
-        Sender { writer, queue, open, told, open_since: 0, commit_ms, jobs, pace }
+        let (open, told, jobs) = (Vec::new(), Vec::new(), Jobs::default());
+        Sender { writer, queue, open, told, open_since: 0, commit_ms, jobs }
     }
 
     /// Sends until the queue is closed, or something fails that no document is to blame for: the output is failed then.
@@ -106,10 +103,9 @@ impl Sender {
         if queue.waiting.is_empty() && queue.closed {
             return None;
         }
-        let most = self.pace.most();
-        let mut batch = Vec::with_capacity(queue.waiting.len().min(most));
+        let mut batch = Vec::with_capacity(queue.waiting.len().min(limits::DELIVERY_BATCH_MAX));
         let (mut bytes, mut given_up) = (0, Vec::new());
-        while batch.len() < most && bytes < limits::DELIVERY_BYTES_MAX {
+        while batch.len() < limits::DELIVERY_BATCH_MAX && bytes < limits::DELIVERY_BYTES_MAX {
             let Some(queued) = queue.waiting.pop_front() else { break };
             if queued.is_given_up() {
                 queue.bytes = queue.bytes.saturating_sub(queued.bytes());
@@ -155,18 +151,16 @@ impl Sender {
 
     /// Writes what is about to be sent, on disk before it is sent, and sends it.
     fn send(&mut self, batch: &mut Batch) -> Result<()> {
-        let Sender { writer, queue, jobs, pace, .. } = self;
+        let Sender { writer, queue, jobs, .. } = self;
         let Writer { store, lease, call } = &*writer;
         let mut output = queue.opened();
         let Some(opened) = output.as_mut() else { return Ok(()) };
-        let since = call.steady();
         let sent_ahead = store.write(intent_durability(), |sql| {
             lease.fence(sql)?;
             let shared = jobs.share(sql, batch.author.job, &queue.name)? || !batch.author.unique_uris;
             batch.intend(sql, opened, shared, call.now())?;
             Ok(failpoint(Failpoint::IntentAfterSend).then(|| batch.send(call, opened)))
         })?;
-        pace.took(batch.in_flight.len(), call.steady() - since);
         if self.open.is_empty() {
             self.open_since = call.now();
             self.commit_ms = limits::INDEX_COMMIT_MS;

@@ -48,9 +48,6 @@ pub const THROTTLE_TOLD_MS: i64 = 1_000;
 pub const PRIORITY_STALL_MS: u64 = 5_000;
 /// Deliveries of one intent (design store 3.3: a synced transaction costs about 0.2 ms, so not fewer than 256).
 pub const DELIVERY_BATCH_MAX: usize = 2_048;
-/// How long the intents of a batch may take, milliseconds: where a database of its own takes longer, batches have as few as
-/// [`DELIVERY_BATCH_MIN`], since a run that is stopped waits for the one under way. SQLite takes a third of it.
-pub const DELIVERY_INTENT_MS: usize = 20;
 /// Deliveries from which on a batch does not wait for more.
 pub const DELIVERY_BATCH_MIN: usize = 1_024;
 /// Bytes of text in one delivery batch.

@@ -89,8 +89,8 @@ impl Provider {
         std::fs::write(file, told.to_string()).expect("a temporary folder takes a file");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/provider/provider.cjs");
         let mut command = Command::new("node");
-        // Without threads of its own beside the first one: with these, Node.js 20 stood still for ever at its start, about once in some hundred times
-        // on a busy machine (V8 waits for work of theirs; nodejs/node#54918 is alike).
+        // Without threads of V8 beside the first one: with these, Node.js 20 was twice seen to stand still for ever at its start, on a busy machine
+        // (nodejs/node#54918 is alike).
         command.arg("--single-threaded").arg(script).arg(self.folder.path());
         command.env("NODE_EXTRA_CA_CERTS", self.root());
         // It ends with its input, which this process holds alone.

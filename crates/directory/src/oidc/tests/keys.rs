@@ -87,6 +87,24 @@ fn while_the_provider_is_away_known_keys_go_on_for_a_time_and_no_longer() {
     assert_eq!(world.person(&known), ann());
 }
 
+/// Whoever waited in vain at one authority has no time left at the next one of that provider.
+#[test]
+fn whoever_has_no_time_goes_by_the_keys_that_are_kept_and_asks_nobody() {
+    let provider = Scripted::start();
+    let world = World::of(&provider.settings(&json!({"keys_ms": 60_000, "keys_away_ms": 300_000})));
+    let good = token(&provider, &RSA, "one");
+    let at_once = || world.whose_within(&good, Duration::ZERO);
+    assert!(at_once().is_err(), "nothing is known");
+    assert_eq!(provider.asked("/keys"), 0);
+    assert_eq!(world.person(&good), ann(), "and that is no reason to ask later");
+    world.moves(60_000);
+    assert!(matches!(at_once(), Ok(Whose::Person { .. })), "the keys are due, and count");
+    assert_eq!(provider.asked("/keys"), 1);
+    let unknown = token(&provider, &OTHER_RSA, "two");
+    assert!(world.whose_within(&unknown, Duration::ZERO).is_err(), "it may be new");
+    assert_eq!(provider.asked("/keys"), 1);
+}
+
 #[test]
 fn a_token_that_names_no_key_is_verified_by_the_only_one_for_its_algorithm() {
     let provider = Scripted::start();
