@@ -438,3 +438,16 @@ fn done(
         None => answer,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::at_most;
+
+    #[test]
+    fn of_a_long_text_so_many_characters_are_left() {
+        assert_eq!(
+            [at_most("añb", 0), at_most("añb", 2), at_most("añb", 3), at_most("", 1)],
+            ["", "añ", "añb", ""]
+        );
+    }
+}

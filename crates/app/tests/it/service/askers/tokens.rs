@@ -240,7 +240,8 @@ fn made_up(issuer: &str, kid: usize) -> String {
 #[test]
 fn strangers_with_made_up_tokens_keep_nobody_out_and_fill_no_log_whatever_providers_hang() {
     let sandbox = two_files();
-    let providers = silent(4);
+    // Enough that those who wait for them would have every place of an operation.
+    let providers = silent(8);
     let issuers: Vec<String> =
         providers.iter().map(|at| format!("http://{}", at.local_addr().unwrap())).collect();
     let login = |(n, issuer): (usize, &String)| {
