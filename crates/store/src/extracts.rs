@@ -77,9 +77,15 @@ fn digests(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
     sql.query(&queries::EXTRACT_DIGESTS, &[Value::Ints(ids)], |row| row.int(0))
 }
 
+/// Drops those of these texts that no document has any more.
 fn drop_texts(sql: &mut Sql<'_>, digests: &[i64]) -> Result<()> {
-    if !digests.is_empty() {
-        sql.execute(&queries::EXTRACT_TEXT_DROP, &[Value::Ints(digests)])?;
+    if digests.is_empty() {
+        return Ok(());
     }
+    if !sql.is_sqlite() {
+        // Of two transactions that let go of a text at once each would see the other one's document, and leave the text to it.
+        sql.query(&queries::EXTRACT_TEXT_LOCK, &[Value::Ints(digests)], |row| row.int(0))?;
+    }
+    sql.execute(&queries::EXTRACT_TEXT_DROP, &[Value::Ints(digests)])?;
     Ok(())
 }

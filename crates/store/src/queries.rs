@@ -384,7 +384,8 @@ queries! {
     shared EXTRACT_ANY = "extract/any";
     shared EXTRACT_KEPT = "extract/kept";
     shared EXTRACT_OF_JOB = "extract/of_job";
-    shared EXTRACT_TEXT_PUT = "extract_text/put";
+    split EXTRACT_TEXT_PUT = "extract_text/put";
+    split EXTRACT_TEXT_LOCK = "extract_text/lock";
     shared EXTRACT_TEXT_DROP = "extract_text/drop";
     shared DOCTOR_LINKS_OF_NOTHING = "doctor/links_of_nothing";
     shared DOCTOR_DROP_LINKS = "doctor/drop_links";

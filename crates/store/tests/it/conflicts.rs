@@ -1,11 +1,14 @@
 //! Transactions that wait for each other: one is taken back and run again, a few times.
 
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Barrier, mpsc};
+use std::time::Duration;
 
+use ingather_model::ids::Digest;
 use ingather_model::limits;
 use ingather_store::documents::take_ids;
-use ingather_store::{Durability, Store, StoreError, Target};
+use ingather_store::extracts::{self, Extract};
+use ingather_store::{Durability, Sql, Store, StoreError, Target, doctor};
 
 use crate::world::on_both;
 
@@ -57,5 +60,74 @@ fn a_transaction_that_is_always_in_the_way_ends_with_an_error() {
         assert!(matches!(done, Err(StoreError::Conflict(_))));
         let most = if matches!(fresh.target, Target::Postgres(_)) { limits::STORE_ATTEMPTS_MAX } else { 1 };
         assert_eq!(runs, most);
+    });
+}
+
+/// Long enough for a transaction that nothing keeps from ending; a slow machine sees less, and nothing that is not there.
+const UNDISTURBED: Duration = Duration::from_millis(300);
+
+/// Two changes of one store at once: the other one is under way before the first one is committed, and may wait for it.
+fn at_once(store: &Store, first: impl Fn(&mut Sql<'_>) + Sync, other: impl Fn(&mut Sql<'_>) + Send + Sync) {
+    let (goes, going) = mpsc::channel();
+    let (ended, ends) = mpsc::channel();
+    let write = |work: &dyn Fn(&mut Sql<'_>)| {
+        store.write(Durability::Synced, |sql| {
+            work(sql);
+            Ok(())
+        })
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            going.recv().unwrap();
+            write(&other).unwrap();
+            ended.send(()).unwrap();
+        });
+        let first = |sql: &mut Sql<'_>| {
+            first(sql);
+            goes.send(()).unwrap();
+            let _ = ends.recv_timeout(UNDISTURBED);
+        };
+        write(&first).unwrap();
+    });
+}
+
+#[test]
+fn a_text_that_two_documents_have_goes_with_the_last_of_them_and_stays_for_one_that_comes() {
+    on_both("texts", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let made = Extract {
+            version: Digest(1),
+            stages: Digest(2),
+            head: b"head".to_vec(),
+            text: Some((7, b"text".to_vec())),
+        };
+        let put = |sql: &mut Sql<'_>, document| extracts::put(sql, document, &made).unwrap();
+        let forget = |sql: &mut Sql<'_>, document| extracts::forget(sql, &[document]).unwrap();
+        let kept = |document| store.reader().read(|sql| extracts::get(sql, document)).unwrap();
+        let texts = || {
+            let faults = store.reader().read(|sql| doctor::examine(sql, 5)).unwrap();
+            faults
+                .iter()
+                .filter(|fault| fault.check.name == "extracts_of_nothing")
+                .map(|f| f.rows.len())
+                .sum::<usize>()
+        };
+        at_once(&store, |sql| put(sql, 1), |sql| put(sql, 2));
+        assert_eq!((kept(1), kept(2)), (Some(made.clone()), Some(made.clone())));
+        // No document is there, so that each of the two is a fault; a text without a document is one more.
+        assert_eq!(texts(), 2);
+        at_once(&store, |sql| forget(sql, 1), |sql| forget(sql, 2));
+        assert_eq!(texts(), 0, "each of two that go leaves the text to the other one");
+        at_once(&store, |sql| put(sql, 1), |sql| put(sql, 2));
+        at_once(&store, |sql| forget(sql, 1), |sql| put(sql, 3));
+        at_once(
+            &store,
+            |sql| put(sql, 4),
+            |sql| {
+                forget(sql, 2);
+                forget(sql, 3)
+            },
+        );
+        assert_eq!((kept(4), texts()), (Some(made.clone()), 1), "it goes although a document has it");
     });
 }

@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("document/unproven", "asked at the end of a run while a folder opens"),
     ("document/containers", "asked at the end of a run that keeps a folder narrow which it did not meet"),
     ("document/lock", "a list of ids, in their order"),
+    ("extract_text/lock", "a list of digests, in their order"),
     ("delivery/unconfirmed", "asked when an output comes back to a job that it was about to leave"),
     ("container_pending/all", "what opened and was not looked at since: at rest empty"),
     ("container_pending/sent_again", "asked when entries of jobs that are gone are narrower: at rest never"),

@@ -13,8 +13,9 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -234,9 +235,9 @@ impl Crowd<'_> {
         let looked = self.answer("POST", "/system/doctor", Some(&json!({})));
         let wrong: Vec<&Value> =
             looked["items"].as_array().unwrap().iter().filter(|found| found["ok"] == false).collect();
-        assert_eq!(looked["answer"]["problems"], 0, "{wrong:#?}");
+        assert_eq!(looked["answer"]["problems"], 0, "{wrong:?}");
         let verified = self.answer("POST", "/outputs/verify", Some(&json!({})));
-        assert_eq!(verified["answer"]["agrees"], true, "{verified:#}");
+        assert_eq!(verified["answer"]["agrees"], true, "{verified}");
     }
 }
 
@@ -281,23 +282,22 @@ fn read_log(
     })
 }
 
-/// What the service told last, for whoever looks for the cause of a failure.
-struct Last(Arc<Mutex<Vec<String>>>);
-
-impl Drop for Last {
-    #[expect(clippy::print_stdout, reason = "it is for people")]
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.lock().unwrap().iter().for_each(|line| print!("{line}"));
-        }
-    }
+/// A day; where it fails, what the service told last, and then once more why, since reports may show the end alone.
+#[expect(clippy::print_stdout, reason = "it is for people")]
+fn a_day(kept: Kept) {
+    let last = Arc::default();
+    let day = std::panic::catch_unwind(AssertUnwindSafe(|| one_day(kept, &last)));
+    let Err(failure) = day else { return };
+    last.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|line| print!("{line}"));
+    let why = failure.downcast_ref::<String>().map(String::as_str);
+    panic!("{}", why.or_else(|| failure.downcast_ref().copied()).unwrap_or("it failed without a word"));
 }
 
 #[expect(
     clippy::print_stdout,
     reason = "what failed can be repeated by its seed, and figures are for reports"
 )]
-fn a_day(kept: Kept) {
+fn one_day(kept: Kept, last: &Arc<Mutex<Vec<String>>>) {
     let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / 86_400;
     let seed = number("INGATHER_TEST_CROWD_SEED").unwrap_or(today);
     let seconds = number("INGATHER_TEST_CROWD_SECONDS").unwrap_or(SECONDS);
@@ -310,8 +310,7 @@ fn a_day(kept: Kept) {
     let root = root.to_str().unwrap().to_owned();
     let admin = key(&sandbox, "test", &["admin"], None);
     let mut service = Service::with(&sandbox, admin, &["--root", &root]);
-    let last = Last(Arc::default());
-    let log = read_log(service.take_log(), Arc::clone(&last.0));
+    let log = read_log(service.take_log(), Arc::clone(last));
     let described = service.answer("GET", "/api/v1/openapi.json");
     let crowd = Crowd {
         service: &service,
@@ -329,10 +328,9 @@ fn a_day(kept: Kept) {
     let (mut most, mut changes) = (held_by(pid), 0);
     std::thread::scope(|scope| {
         let _watched = Watched(&crowd.over);
-        for client in 0..CLIENTS as u64 {
-            let crowd = &crowd;
-            scope.spawn(move || crowd.client(seed.wrapping_mul(1_000) + client + 1));
-        }
+        let crowd = &crowd;
+        let begin = |client| scope.spawn(move || crowd.client(seed.wrapping_mul(1_000) + client + 1));
+        let clients: Vec<_> = (0..CLIENTS as u64).map(begin).collect();
         let end = Instant::now() + Duration::from_secs(seconds);
         let is_open = || {
             let now = Instant::now();
@@ -346,6 +344,9 @@ fn a_day(kept: Kept) {
             std::thread::park_timeout(Duration::from_millis(dice.below(40) as u64));
         }
         crowd.over.store(true, Ordering::Relaxed);
+        for client in clients {
+            client.join().unwrap_or_else(|failure| std::panic::resume_unwind(failure));
+        }
     });
     crowd.judge_runs();
     crowd.judge_outputs(&tree);
@@ -353,7 +354,7 @@ fn a_day(kept: Kept) {
     judge_answers(kept, &crowd.answers.into_inner().unwrap(), changes, most);
     let ended = service.end(Signal::TERM);
     let wrong = log.join().unwrap();
-    assert_eq!((ended.code, wrong), (143, Vec::new()), "{:#?}", last.0.lock().unwrap());
+    assert_eq!((ended.code, wrong), (143, Vec::new()));
     left_clean(&sandbox);
 }
 
