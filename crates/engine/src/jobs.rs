@@ -235,10 +235,11 @@ impl Engine {
         if run.definition.retired.is_empty() {
             return Ok(());
         }
-        let mut retired = Vec::new();
+        let mut over = Vec::new();
         for name in run.definition.retired.clone() {
             let Some(connection) = self.reader.read(|sql| connections::find(sql, Role::Output, &name))?
             else {
+                over.push(name);
                 continue;
             };
             self.add_target(remover, &connection, Some(run.number), "full")?;
@@ -257,8 +258,8 @@ impl Engine {
                     counted(left.kept, "document")
                 ));
             }
-            if left.kept > 0 || remover.stops() {
-                retired.push(name);
+            if left.kept == 0 && !remover.stops() {
+                over.push(name);
             }
             remover.end(connection.id, Some(run.number), RunOutcome::Done, *lock(&run.counts))?;
         }
@@ -266,12 +267,9 @@ impl Engine {
             run.fence(sql)?;
             // As it is now: its schedule may have changed since this run began.
             let Some(job) = jobs::get(sql, run.job.id)? else { return Ok(()) };
-            jobs::define(
-                sql,
-                job.id,
-                &Definition { retired: retired.clone(), ..job.definition },
-                run.call.now(),
-            )
+            let mut definition = job.definition.clone();
+            definition.retired.retain(|name| !over.contains(name));
+            jobs::define(sql, &job, &definition, run.call.now())
         })?;
         Ok(())
     }

@@ -257,14 +257,14 @@ pub fn add(
     Ok(JobId(id))
 }
 
-/// Changes a definition. Where an output comes back before it has lost what it held of the job, what it was sent and did not
-/// confirm is wanted again.
-pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition, now: i64) -> Result<()> {
-    let before = get(sql, id)?;
-    let connector = before.as_ref().and_then(|job| job.connector.clone());
-    let before = before.map(|job| job.definition);
-    let retired = before.as_ref().map(|before| &before.retired[..]).unwrap_or_default();
-    if retired.iter().any(|name| definition.outputs.contains(name)) {
+/// Changes the definition of a job that was looked up in this transaction. Where an output comes back before it has lost what it held of the
+/// job, what it was sent and did not confirm is wanted again.
+///
+/// # Errors
+/// `Conflict` where another transaction has changed the job since; what the database says.
+pub fn define(sql: &mut Sql<'_>, seen: &Job, definition: &Definition, now: i64) -> Result<()> {
+    let (id, before) = (seen.id, &seen.definition);
+    if before.retired.iter().any(|name| definition.outputs.contains(name)) {
         let unconfirmed = sql.query(&queries::DELIVERY_UNCONFIRMED, &[Value::Int(id.0)], |row| row.int(0))?;
         let wanted = |document| VisitRequest { document, due: 0, reason: VisitReason::Settings };
         queue::enqueue(sql, id, 0, &unconfirmed.into_iter().map(wanted).collect::<Vec<_>>())?;
@@ -272,11 +272,15 @@ pub fn define(sql: &mut Sql<'_>, id: JobId, definition: &Definition, now: i64) -
     if definition.schedule != Some(Schedule::Continuous) {
         dates::leave(sql, id)?;
     }
-    let is_scheduled = before.is_none_or(|before| before.schedule != definition.schedule).then_some(now);
-    let text = text_of(sql, (id, connector.as_deref()), definition)?;
-    let values = [Value::Int(id.0), Value::Text(&text), Value::OptInt(is_scheduled)];
-    sql.execute(&queries::JOB_DEFINE, &values)?;
-    Ok(())
+    let scheduled_at = (before.schedule != definition.schedule).then_some(now);
+    let text = text_of(sql, (id, seen.connector.as_deref()), definition)?;
+    let values =
+        [Value::Int(id.0), Value::Text(&text), Value::OptInt(scheduled_at), Value::Int(seen.revision)];
+    match sql.execute(&queries::JOB_DEFINE, &values)? {
+        // Whatever is made of a definition that nobody else saw change would undo the change.
+        0 => Err(StoreError::Conflict(format!("job {} was changed meanwhile", seen.name))),
+        _ => Ok(()),
+    }
 }
 
 /// The source of a job is elsewhere now; false where the job was changed since it was read.

@@ -304,9 +304,10 @@ impl World {
                     jobs::add(sql, repository, &definition.source.to_string(), &definition, now).map(|_| ())
                 }
                 Some(job) => {
-                    let before = job.definition.outputs.into_iter().chain(job.definition.retired);
-                    definition.retired.extend(before.filter(|name| !definition.outputs.contains(name)));
-                    jobs::define(sql, job.id, &definition, now)
+                    let before = job.definition.outputs.iter().chain(&job.definition.retired);
+                    let retired = before.filter(|name| !definition.outputs.contains(name)).cloned();
+                    definition.retired.extend(retired.collect::<Vec<_>>());
+                    jobs::define(sql, &job, &definition, now)
                 }
             })
             .expect("the store takes a job");

@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, mpsc};
 use std::time::Duration;
 
-use ingather_model::ids::Digest;
+use ingather_model::ids::{ConnectionId, Digest};
+use ingather_model::job::Definition;
 use ingather_model::limits;
 use ingather_store::documents::take_ids;
 use ingather_store::extracts::{self, Extract};
-use ingather_store::{Durability, Sql, Store, StoreError, Target, doctor};
+use ingather_store::{Durability, Sql, Store, StoreError, Target, doctor, jobs};
 
+use crate::jobs::DEFINITION;
 use crate::world::on_both;
 
 #[test]
@@ -66,28 +68,29 @@ fn a_transaction_that_is_always_in_the_way_ends_with_an_error() {
 /// Long enough for a transaction that nothing keeps from ending; a slow machine sees less, and nothing that is not there.
 const UNDISTURBED: Duration = Duration::from_millis(300);
 
+trait Work: Fn(&mut Sql<'_>) -> Result<(), StoreError> + Sync {}
+impl<F: Fn(&mut Sql<'_>) -> Result<(), StoreError> + Sync> Work for F {}
+
 /// Two changes of one store at once: the other one is under way before the first one is committed, and may wait for it.
-fn at_once(store: &Store, first: impl Fn(&mut Sql<'_>) + Sync, other: impl Fn(&mut Sql<'_>) + Send + Sync) {
+fn at_once(store: &Store, first: impl Work, other: impl Work + Send) {
     let (goes, going) = mpsc::channel();
     let (ended, ends) = mpsc::channel();
-    let write = |work: &dyn Fn(&mut Sql<'_>)| {
-        store.write(Durability::Synced, |sql| {
-            work(sql);
-            Ok(())
-        })
-    };
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            going.recv().unwrap();
-            write(&other).unwrap();
-            ended.send(()).unwrap();
+            if going.recv().is_err() {
+                return;
+            }
+            store.write(Durability::Synced, other).unwrap();
+            let _ = ended.send(());
         });
-        let first = |sql: &mut Sql<'_>| {
-            first(sql);
-            goes.send(()).unwrap();
+        let first = move |sql: &mut Sql<'_>| {
+            first(sql)?;
+            // Where it was taken back, the other one has begun, or is over.
+            let _ = goes.send(());
             let _ = ends.recv_timeout(UNDISTURBED);
+            Ok(())
         };
-        write(&first).unwrap();
+        store.write(Durability::Synced, first).unwrap();
     });
 }
 
@@ -101,8 +104,8 @@ fn a_text_that_two_documents_have_goes_with_the_last_of_them_and_stays_for_one_t
             head: b"head".to_vec(),
             text: Some((7, b"text".to_vec())),
         };
-        let put = |sql: &mut Sql<'_>, document| extracts::put(sql, document, &made).unwrap();
-        let forget = |sql: &mut Sql<'_>, document| extracts::forget(sql, &[document]).unwrap();
+        let put = |sql: &mut Sql<'_>, document| extracts::put(sql, document, &made);
+        let forget = |sql: &mut Sql<'_>, document| extracts::forget(sql, &[document]);
         let kept = |document| store.reader().read(|sql| extracts::get(sql, document)).unwrap();
         let texts = || {
             let faults = store.reader().read(|sql| doctor::examine(sql, 5)).unwrap();
@@ -124,10 +127,33 @@ fn a_text_that_two_documents_have_goes_with_the_last_of_them_and_stays_for_one_t
             &store,
             |sql| put(sql, 4),
             |sql| {
-                forget(sql, 2);
+                forget(sql, 2)?;
                 forget(sql, 3)
             },
         );
         assert_eq!((kept(4), texts()), (Some(made.clone()), 1), "it goes although a document has it");
+    });
+}
+
+#[test]
+fn of_two_who_change_a_definition_at_once_neither_undoes_what_the_other_has_changed() {
+    on_both("definitions", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let definition: Definition = serde_json::from_str(DEFINITION).unwrap();
+        let add = |sql: &mut Sql<'_>| jobs::add(sql, ConnectionId(1), "/srv", &definition, 7);
+        let job = store.write(Durability::Synced, add).unwrap();
+        let change = |sql: &mut Sql<'_>, change: &dyn Fn(&mut Definition)| {
+            let seen = jobs::get(sql, job)?.unwrap();
+            let mut definition = seen.definition.clone();
+            change(&mut definition);
+            jobs::define(sql, &seen, &definition, 8)
+        };
+        at_once(
+            &store,
+            |sql| change(sql, &|definition| definition.outputs.push("null".to_owned())),
+            |sql| change(sql, &|definition| definition.retired.push("gone".to_owned())),
+        );
+        let now = store.reader().read(|sql| jobs::get(sql, job)).unwrap().unwrap();
+        assert_eq!((now.definition.outputs.len(), now.definition.retired.len()), (2, 1));
     });
 }

@@ -9,7 +9,8 @@ use ingather_store::{Durability, Store, runs};
 
 use crate::world::on_both;
 
-const DEFINITION: &str = r#"{"name": "", "repository": "files", "source": {}, "outputs": ["index"]}"#;
+pub(crate) const DEFINITION: &str =
+    r#"{"name": "", "repository": "files", "source": {}, "outputs": ["index"]}"#;
 
 /// Jobs of these names, each with as many runs as its place says, of which every second one ended well.
 fn made(store: &Store, names: &[&str]) -> Vec<JobId> {

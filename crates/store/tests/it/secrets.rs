@@ -68,9 +68,9 @@ fn filled(fresh: &Fresh, folder: &Path) -> (Store, Definition, PathBuf) {
     let whole =
         json!({"name": "j", "repository": "r", "source": source, "stages": [stage], "outputs": ["a"]});
     let definition: Definition = serde_json::from_value(whole).unwrap();
-    let added =
-        store.write(Durability::Synced, |sql| jobs::add(sql, repository.id, "/", &definition, 1)).unwrap();
-    store.write(Durability::Synced, |sql| jobs::define(sql, added, &definition, 2)).unwrap();
+    store.write(Durability::Synced, |sql| jobs::add(sql, repository.id, "/", &definition, 1)).unwrap();
+    let added = job(&store);
+    store.write(Durability::Synced, |sql| jobs::define(sql, &added, &definition, 2)).unwrap();
     let moved = job(&store);
     store.write(Durability::Synced, |sql| jobs::relocate(sql, &moved, "/there", &definition)).unwrap();
     (store, definition, key)
@@ -157,7 +157,7 @@ fn a_second_key_is_not_made_while_something_is_sealed_with_the_first() {
         let (place, why) = found.definition.still_sealed().unwrap();
         assert!(place == "stages[0].settings.password" && why.contains("elsewhere is not there"), "{why}");
         let changed = Definition { compare_content: true, ..found.definition.clone() };
-        without.write(Durability::Synced, |sql| jobs::define(sql, found.id, &changed, 4)).unwrap();
+        without.write(Durability::Synced, |sql| jobs::define(sql, &found, &changed, 4)).unwrap();
         let there = open(fresh, &key);
         assert_eq!(job(&there).definition, Definition { compare_content: true, ..definition.clone() });
     });

@@ -423,7 +423,7 @@ pub(crate) fn store_all(
             let id = match &one.stored {
                 Some(job) => {
                     if one.changes() {
-                        jobs::define(sql, job.id, &one.definition, now)?;
+                        jobs::define(sql, job, &one.definition, now)?;
                     }
                     job.id
                 }

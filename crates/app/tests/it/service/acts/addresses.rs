@@ -159,9 +159,9 @@ fn definitions_of_an_earlier_version_that_share_addresses_are_told() {
     sandbox.run(&["job", "move", "inner", "new", "-q"]).exits(0);
     let store = Store::open(&Target::Sqlite(sandbox.data().join("store.db"))).unwrap();
     let outer = store.reader().read(|sql| jobs::by_name(sql, "outer")).unwrap().unwrap();
-    let mut definition = outer.definition;
+    let mut definition = outer.definition.clone();
     definition.source.as_object_mut().unwrap().remove("exclude");
-    store.write(Durability::Synced, |sql| jobs::define(sql, outer.id, &definition, 0)).unwrap();
+    store.write(Durability::Synced, |sql| jobs::define(sql, &outer, &definition, 0)).unwrap();
     drop(store);
     let told = sandbox.run(&["doctor", "--json"]).exits(1);
     let told: Vec<Value> = told.json().into_iter().filter(|look| look["check"] == "addresses").collect();
