@@ -298,11 +298,10 @@ impl World {
             self.engine().reader.read(|sql| connections::find(sql, Role::Repository, &definition.repository));
         let repository =
             named.expect("the store answers").map_or(self.repository, |connection| connection.id);
+        let source = definition.source.to_string();
         self.store()
             .write(Durability::Synced, |sql| match jobs::by_name(sql, &definition.name)? {
-                None => {
-                    jobs::add(sql, repository, &definition.source.to_string(), &definition, now).map(|_| ())
-                }
+                None => jobs::add(sql, repository, &source, &definition, now).map(drop),
                 Some(job) => {
                     let before = job.definition.outputs.iter().chain(&job.definition.retired);
                     let retired = before.filter(|name| !definition.outputs.contains(name)).cloned();
