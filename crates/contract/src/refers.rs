@@ -66,6 +66,8 @@ pub struct Asked<'a> {
     pub events: &'a dyn Events,
     /// Names them.
     pub names: EventNames<'a>,
+    /// What it names in [`Leads::in_place`] is not found either, so that it is asked for what it has itself: it answers as if it named nothing.
+    pub stands_alone: bool,
 }
 
 /// Where nothing is handed down.
@@ -75,7 +77,7 @@ impl Asked<'_> {
     /// Asks for a document of which nothing is known, beside all jobs.
     pub fn of(key: &str) -> Asked<'_> {
         let names = EventNames { connection: "", job: "" };
-        Asked { key, memo: None, handed_down: &NOTHING, events: &Alone, names }
+        Asked { key, memo: None, handed_down: &NOTHING, events: &Alone, names, stands_alone: false }
     }
 }
 
@@ -113,9 +115,22 @@ pub struct Leads {
     /// It may be otherwise soon, such as behind a redirect that is called temporary: what outputs hold of it stays until it is so again an hour
     /// later, and what it led to before is kept. Only with [`VisitAnswer::NoEntry`].
     pub for_now: bool,
+    /// What is found in its place. Only with [`VisitAnswer::NoEntry`].
+    pub in_place: Option<InPlace>,
     /// What the next visit is to be given, at most [`limits::MEMO_BYTES_MAX`](ingather_model::limits::MEMO_BYTES_MAX) bytes; a longer one is
     /// not kept.
     pub memo: Option<Vec<u8>>,
+}
+
+/// A document that is found in place of the one that was visited, such as where that one is redirected to, or which it names as the real one. What
+/// outputs hold of the visited one goes when they hold this one; while this one cannot be visited it stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InPlace {
+    /// Its place in [`Leads::references`].
+    pub reference: usize,
+    /// The visited one has content of its own. Where the other one turns out to be no entry, or the two name each other, it is visited once more and
+    /// asked for that ([`Asked::stands_alone`]).
+    pub has_content: bool,
 }
 
 /// A version of a document as another one names it, such as a list of pages with their revisions.

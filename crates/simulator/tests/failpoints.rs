@@ -180,6 +180,8 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::NamedExpires, Check::Scenario("dates_of_named_versions")),
     (Failpoint::NoEntryUnguarded, Check::Scenario("site_no_entries")),
     (Failpoint::ForNowIsForGood, Check::Scenario("site_for_now")),
+    (Failpoint::GoesBeforeTheOther, Check::Scenario("site_in_place")),
+    (Failpoint::CircleFoundNowhere, Check::Scenario("site_in_place")),
     (Failpoint::EmptySeedsUnguarded, Check::Scenario("site_leads_nowhere")),
     (Failpoint::EventOfTwoOwners, Check::Scenario("events_again")),
     (Failpoint::EventsOutliveTheirProcess, Check::Scenario("events_goes_on")),

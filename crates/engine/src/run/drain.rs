@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::progress::RETRY;
 use crate::run::Run;
 use crate::run::reach::left::{goes_on, leave};
-use crate::run::reach::{Reach, feed};
+use crate::run::reach::{Reach, feed, in_place};
 use crate::run::recall::recall;
 use ingather_model::limits;
 
@@ -45,7 +45,7 @@ pub(crate) fn drain(run: &Run) -> Result<()> {
         let stirs = || run.reach.as_ref().is_some_and(Reach::stirs);
         if soonest > deadline || now >= deadline {
             let Some(reach) = &run.reach else { return Ok(()) };
-            if !stirs() && !goes_on(run, reach)? && leave(run, reach)? {
+            if !stirs() && !goes_on(run, reach)? && !in_place::settle(run, reach)? && leave(run, reach)? {
                 return Ok(());
             }
             continue;

@@ -24,7 +24,7 @@ use super::steady::{Done, SecondLook};
 use super::{Visitor, is_partial};
 use crate::error::Result;
 use crate::run::Run;
-use crate::run::reach::{self, Found, Reach, handed, parked};
+use crate::run::reach::{self, Found, Reach, handed, in_place, parked};
 
 /// Visits of one claim whose documents were read, and of which nothing is sent yet.
 pub(super) struct Pages<'r> {
@@ -103,6 +103,11 @@ impl<'r> Pages<'r> {
             visitor.put_back();
             return Ok(());
         }
+        let elsewhere = match &visited {
+            Ok(VisitAnswer::NoEntry(_, leads)) => in_place::elsewhere(self.run, leads),
+            _ => None,
+        };
+        self.reach.found_elsewhere(visitor.item.id, elsewhere);
         // Its place is free before outputs are asked for anything.
         visitor.item.admission = None;
         if let Ok(VisitAnswer::Again { after }) = &visited {
@@ -166,7 +171,12 @@ impl<'r> Pages<'r> {
         observed: &Observed,
         (passed, mut leads): (Passed, Leads),
     ) -> Result<(Page, Option<Leads>)> {
-        visitor.memo.memo = leads.memo.take().filter(|memo| memo.len() <= limits::MEMO_BYTES_MAX);
+        // Whether it stands alone the next visit has to ask anew.
+        let is_kept = |memo: &Vec<u8>| {
+            memo.len() <= limits::MEMO_BYTES_MAX && !self.reach.stands_alone(visitor.item.id)
+        };
+        let memo = leads.memo.take().filter(is_kept);
+        visitor.memo.memo = memo;
         visitor.sees(observed);
         let acl_id = visitor.acl_id(observed)?;
         let update = DocumentUpdate { raw: Some(passed.content), ..visitor.update(observed, acl_id) };
@@ -202,6 +212,7 @@ impl<'r> Pages<'r> {
             .references
             .iter()
             .all(|reference| reference.relation < self.relations && handed::is_small(&reference.hands_down))
+            && leads.in_place.is_none_or(|in_place| in_place.reference < leads.references.len())
     }
 
     /// A visit asks for its document again; given back where it has done so too often.
@@ -263,6 +274,7 @@ impl<'r> Visitor<'r> {
             handed_down,
             events: &VisitEvents::new(self.run, self.item.id),
             names: EventNames { connection: &self.run.definition.repository, job: &self.run.job.name },
+            stands_alone: self.run.reach.as_ref().is_some_and(|reach| reach.stands_alone(self.item.id)),
         };
         let visited = refers.visit(&self.run.call, &asked, &mut |record, acl, content| {
             let run = self.run;

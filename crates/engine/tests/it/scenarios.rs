@@ -52,7 +52,7 @@ scenarios! {
     site_access_needs_a_record site_as_before site_begins_anew site_cut_off site_dead_links site_erased site_failing_pages site_goes_on site_gone_pages site_held_by_the_guard site_islands
     site_memo_of_unconfirmed site_missing_and_killed site_missing_and_unconfirmed site_missing_after_faults site_missing_pages site_power_lost site_reached site_redirects site_seeds_broken_off site_shut_pages site_stopped site_two_owners
     handed_down handed_down_and_killed handed_down_once_more handed_down_unreached hops hops_and_killed hops_by_relation hops_kept hops_shorter_way
-    site_for_now site_for_now_from_the_start site_leads_nowhere site_no_entries
+    site_for_now site_for_now_from_the_start site_in_place site_leads_nowhere site_no_entries
     dates_handed_down dates_of_named_versions dates_of_named_versions_anew dates_of_seeds named_versions named_versions_and_killed named_versions_of_unconfirmed
     handed_down_to_dead_links hops_and_missing hops_and_dates hops_near_after_all hops_near_at_once
     missing_outputs people_and_services services_and_time taken_over touched_files

@@ -38,8 +38,7 @@ fn shut() -> Fault {
 
 /// Every text that somebody may find now, with who.
 pub(super) fn permitted(site: &Site) -> impl Iterator<Item = (&'static str, String, String)> {
-    let readable = |page: &&Page| matches!(page.answer, Answer::Text | Answer::CutOff);
-    let pages = site.pages.iter().filter(move |(_, page)| readable(page));
+    let pages = site.pages.iter().filter(|(_, page)| page.has_text());
     pages.flat_map(|(name, page)| {
         let users = USERS.iter().filter(|user| permits(page, &tokens(user)));
         users.map(|user| (*user, name.clone(), page.text.clone()))
@@ -178,10 +177,13 @@ impl Play {
         sight.reachable().into_iter().filter_map(of).collect()
     }
 
-    /// What may be in outputs besides: it was once near enough, or may have expired.
+    /// What may be in outputs besides: it was once near enough, may have expired, or stands for a page that is none.
     pub(super) fn unsure_of_a_site(&self, job: &Job) -> Names {
         let sight = self.sight_at_rest(job);
-        &(&sight.reachable_or_kept() - &sight.reachable()) | &sight.perhaps_expired
+        let in_place = sight.pages.iter().filter(|(_, page)| matches!(page.answer, Answer::InPlace(..)));
+        let mut unsure = &(&sight.reachable_or_kept() - &sight.reachable()) | &sight.perhaps_expired;
+        unsure.extend(in_place.map(|(name, _)| name.clone()));
+        unsure
     }
 
     /// Pages that were handed something else than what leads to them hands down.

@@ -133,7 +133,7 @@ impl Reader {
         };
         let links = links(page);
         let (possible, certain) = match &page.answer {
-            Answer::Text | Answer::NoEntry => (links.clone(), links),
+            Answer::Text | Answer::NoEntry | Answer::InPlace(..) => (links.clone(), links),
             Answer::CutOff => {
                 let half = half_links(page, page.links.len() / 2);
                 (&led.possible | &half, &led.certain | &half)

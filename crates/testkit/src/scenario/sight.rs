@@ -110,7 +110,8 @@ impl Sight {
 
     /// The same, where that may have to be so for an hour.
     pub(super) fn may_let_go(&self, name: &str) -> bool {
-        self.lets_go(name) || self.answer(name) == Answer::ForNow || self.may_have_expired(name)
+        let may_go = matches!(self.answer(name), Answer::ForNow | Answer::InPlace(..));
+        self.lets_go(name) || may_go || self.may_have_expired(name)
     }
 
     /// Whether its row may have gone, or counts as a dead link.
@@ -179,7 +180,12 @@ impl Sight {
     fn within(&self, bounds: &Bounds) -> Names {
         let seeds = self.seeds.iter().cloned().collect();
         bounds.within(seeds, &|name| self.erased.contains(name), &|name| match self.pages.get(name) {
-            Some(page) if matches!(page.answer, Answer::Text | Answer::NoEntry | Answer::ForNow) => {
+            Some(page)
+                if matches!(
+                    page.answer,
+                    Answer::Text | Answer::NoEntry | Answer::ForNow | Answer::InPlace(..)
+                ) =>
+            {
                 links(page)
             }
             _ => Links::new(),
@@ -190,7 +196,7 @@ impl Sight {
     pub(super) fn handed(&self, reached: &Names) -> BTreeMap<String, Names> {
         let mut handed: BTreeMap<String, Names> = BTreeMap::new();
         for page in reached.iter().filter_map(|name| self.pages.get(name)) {
-            if matches!(page.answer, Answer::Text | Answer::NoEntry | Answer::ForNow) {
+            if matches!(page.answer, Answer::Text | Answer::NoEntry | Answer::ForNow | Answer::InPlace(..)) {
                 for (_, to) in links(page) {
                     handed.entry(to).or_default().extend(page.hands.iter().cloned());
                 }

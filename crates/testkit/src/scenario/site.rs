@@ -6,6 +6,7 @@
 //! site a v1 leads:b+c, b v1        pages with texts and links; one that was never put is missing
 //! site a leads:, b access:anna     a page changes; what is not said stays
 //! site a redirects:b hands:x+y     it leads to a page by the other relation, and hands something down to all that it leads to
+//! site a canonical:b | moved:b     it is found at that page, with a text of its own or without
 //! site a named                     it names pages with their versions
 //! site a failing:3 | broken | missing | gone | shut | no_entry | for_now | left_out | cut_off | sound
 //!                                  so often it cannot be read, it is no page, 404, 410, 401, it leads on without an entry, the same for now,
@@ -109,6 +110,10 @@ fn change_page(page: &mut Page, word: &str) -> Result<(), String> {
     match word.split_once(':') {
         Some(("leads", to)) => page.links = names(to),
         Some(("redirects", to)) => page.redirects = names(to),
+        Some((word @ ("canonical" | "moved"), to)) => {
+            (page.redirects, page.failing) = (names(to), 0);
+            page.answer = Answer::InPlace(to.to_owned(), word == "canonical");
+        }
         Some(("hands", what)) => page.hands = names(what).into_iter().collect(),
         Some(("access", who)) => page.acl = Some(acl(who)),
         Some(("failing", times)) => page.failing = number(times)?,

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use ingather_contract::call::CallContext;
 use ingather_contract::events::{EventName, EventNames};
 use ingather_contract::refers::{
-    Asked, HandedDown, Leads, NamedVersion, ReadPage, Reference, Refers, VisitAnswer,
+    Asked, HandedDown, InPlace, Leads, NamedVersion, ReadPage, Reference, Refers, VisitAnswer,
 };
 use ingather_contract::repository::{
     ContainerReport, Group, Item, Listing, Named, Observed, Page as ListedPage, Presence, ReadContent,
@@ -51,6 +51,8 @@ pub enum Answer {
     NoEntry,
     /// The same, for now: by a temporary redirect, say.
     ForNow,
+    /// It is found in the place of that page, to which it leads by the other relation; with a text of its own, or without.
+    InPlace(String, bool),
     /// With its text, and not all of its links.
     CutOff,
     /// With this fault.
@@ -108,6 +110,11 @@ impl Page {
     /// All pages that it leads to.
     pub fn all_links(&self) -> BTreeSet<String> {
         self.links.iter().chain(&self.redirects).cloned().collect()
+    }
+
+    /// Whether it answers with a text, or may.
+    pub fn has_text(&self) -> bool {
+        matches!(self.answer, Answer::Text | Answer::CutOff | Answer::InPlace(_, true))
     }
 }
 
@@ -177,7 +184,7 @@ impl Site {
             (page.failing, page.begins, page.completes) = (0, None, None);
             page.again.clear();
             let is_there = !(page.answer.is_missing() || page.answer == Answer::Fault(Fault::Gone));
-            if is_there && !matches!(page.answer, Answer::NoEntry | Answer::ForNow) {
+            if is_there && !matches!(page.answer, Answer::NoEntry | Answer::ForNow | Answer::InPlace(..)) {
                 page.answer = Answer::Text;
             }
         }
@@ -383,6 +390,14 @@ impl Refers for ScriptSite {
         if page.answer == Answer::ForNow {
             let leads = Leads { for_now: true, memo: None, ..leads };
             return Ok(VisitAnswer::NoEntry(Reason::new("redirect", "it is elsewhere for now"), leads));
+        }
+        if let Answer::InPlace(to, has_content) = &page.answer
+            && !(asked.stands_alone && *has_content)
+        {
+            let reference = leads.references.iter().position(|one| one.key == *to);
+            let in_place = reference.map(|reference| InPlace { reference, has_content: *has_content });
+            let leads = Leads { in_place, ..leads };
+            return Ok(VisitAnswer::NoEntry(Reason::new("elsewhere", format!("it is found at {to}")), leads));
         }
         if page.answer == Answer::NoEntry {
             return Ok(VisitAnswer::NoEntry(Reason::new("no_entry", "the site wants no entry of it"), leads));

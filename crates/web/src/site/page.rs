@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use encoding_rs::{Encoding, UTF_8};
-use ingather_contract::refers::{HandedDown, Leads, Reference};
+use ingather_contract::refers::{HandedDown, InPlace, Leads, Reference};
 use ingather_model::document::{Link, Links, Record};
 use ingather_model::fault::{Fault, Reason};
 use ingather_model::limits;
@@ -114,7 +114,11 @@ impl Site {
         let canonical = canonical.filter(|canonical| canonical != url);
         if let Some(canonical) = canonical.filter(|canonical| self.admits(canonical, &mut leads)) {
             leads.references.push(visit.found_at(&canonical));
-            return (leads, Some(Reason::new("canonical", format!("it says that it is {canonical}"))));
+            // Where that one is no page, or leads back, what this page has is found here.
+            if !visit.stands_alone {
+                leads.in_place = Some(InPlace { reference: leads.references.len() - 1, has_content: true });
+                return (leads, Some(Reason::new("canonical", format!("it says that it is {canonical}"))));
+            }
         }
         if !directives.may_be_found(visit.now) {
             return (leads, Some(Reason::new("noindex", "it says that robots may not let it be found")));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ingather_contract::call::{CallContext, Cancel, Clock};
-use ingather_contract::refers::{Asked, HandedDown, VisitAnswer};
+use ingather_contract::refers::{Asked, HandedDown, InPlace, VisitAnswer};
 use ingather_contract::repository::{HostContext, Repository};
 use ingather_model::access::Acl;
 use ingather_model::document::{Link, Links};
@@ -212,6 +212,17 @@ fn what_a_page_says_of_itself_decides_whether_it_is_an_entry_and_whether_it_lead
     assert_eq!(with(robots("none")), ("noindex".to_owned(), 0));
     let canonical = |to: &str| Links { canonical: Some(to.to_owned()), ..Links::default() };
     assert_eq!(with(canonical("real.html")), ("canonical".to_owned(), 1));
+    let answer = visit_with(site.as_ref(), &server.url("/docs/"), &canonical("real.html"));
+    assert!(
+        matches!(&answer, Ok(VisitAnswer::NoEntry(_, leads)) if leads.in_place
+            == Some(InPlace { reference: 0, has_content: true })),
+        "{answer:?}"
+    );
+    // Where the other one is none, it is read, and leads there still.
+    let start = server.url("/docs/");
+    let asked = Asked { stands_alone: true, ..Asked::of(&start) };
+    let answer = visit_asked(site.as_ref(), &asked, &canonical("real.html"));
+    assert_eq!((why(&answer), led(&server, &answer).len()), ("read".to_owned(), 1));
     assert_eq!(with(canonical("/docs/")), ("read".to_owned(), 0), "it is itself");
     assert_eq!(
         with(canonical("http://elsewhere.example/")),

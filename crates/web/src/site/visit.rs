@@ -3,7 +3,9 @@
 use std::io::{self, Read};
 
 use ingather_contract::call::CallContext;
-use ingather_contract::refers::{Asked, HandedDown, Leads, ReadPage, Reference, Refers, VisitAnswer};
+use ingather_contract::refers::{
+    Asked, HandedDown, InPlace, Leads, ReadPage, Reference, Refers, VisitAnswer,
+};
 use ingather_contract::repository::Observed;
 use ingather_model::access::Acl;
 use ingather_model::fault::{Fault, Reason};
@@ -36,6 +38,8 @@ pub(super) struct Visit<'v> {
     basis: Stamp,
     /// What the last visit left.
     memo: Memo,
+    /// It is read as a page of its own, whatever it says of another one.
+    pub(super) stands_alone: bool,
 }
 
 impl Refers for Site {
@@ -74,8 +78,15 @@ impl Refers for Site {
             Stamp::of(format!("{:?} {:?}", self.checked.basis, Site::digest_of(&sitemaps)).as_bytes());
         // Under other rules what it led to is not what it leads to.
         let memo = asked.memo.and_then(Memo::decode).filter(|memo| memo.basis == basis.0).unwrap_or_default();
-        let visit =
-            Visit { url: &url, handed_down: asked.handed_down, now: call.now(), sitemaps, basis, memo };
+        let visit = Visit {
+            url: &url,
+            handed_down: asked.handed_down,
+            now: call.now(),
+            sitemaps,
+            basis,
+            memo,
+            stands_alone: asked.stands_alone,
+        };
         let asks_if_changed = !visit.is_overdue();
         let condition = Condition {
             etag: visit.memo.etag.as_deref().filter(|_| asks_if_changed),
@@ -255,6 +266,7 @@ impl Site {
                     self.redirected.note(visit.url, &to);
                 }
                 leads.references = vec![visit.found_at(&to)];
+                leads.in_place = Some(InPlace { reference: 0, has_content: false });
                 Ok(VisitAnswer::NoEntry(reason, leads))
             }
             Err(why) => Ok(VisitAnswer::NoEntry(outside(&to, &why.message), leads)),

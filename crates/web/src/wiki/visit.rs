@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ingather_contract::call::CallContext;
 use ingather_contract::events::EventName;
 use ingather_contract::refers::{
-    Asked, HandedDown, Leads, NamedVersion, ReadPage, Reference, Refers, VisitAnswer,
+    Asked, HandedDown, InPlace, Leads, NamedVersion, ReadPage, Reference, Refers, VisitAnswer,
 };
 use ingather_model::access::Acl;
 use ingather_model::fault::{Fault, Reason};
@@ -42,8 +42,10 @@ impl Halt {
         Halt::Answer(Box::new(VisitAnswer::Again { after }))
     }
 
+    /// It is none: where it leads to a page, it is found at the first one.
     pub(super) fn no_entry(code: &str, why: impl Into<String>, references: Vec<Reference>) -> Halt {
-        let leads = Leads { references, ..Leads::default() };
+        let in_place = (!references.is_empty()).then_some(InPlace { reference: 0, has_content: false });
+        let leads = Leads { references, in_place, ..Leads::default() };
         Halt::Answer(Box::new(VisitAnswer::NoEntry(Reason::new(code, why), leads)))
     }
 }

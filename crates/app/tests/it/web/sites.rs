@@ -105,6 +105,39 @@ fn a_page_that_is_away_keeps_what_it_leads_to_and_a_dead_link_is_told() {
 }
 
 #[test]
+fn a_page_goes_when_the_one_that_it_names_in_its_place_is_found_and_not_before() {
+    let (sandbox, server) = (Sandbox::sqlite(), site());
+    let root = server.url("/docs/");
+    sync(&sandbox, &root, HERE);
+    let real = |to: &str| {
+        let head = format!("<html><head><link rel=canonical href='{}'></head>", server.url(to));
+        Answer::page(&format!("{head}<body>page apple</body></html>"))
+    };
+    server.put("/docs/a.html", real("/docs/real.html"));
+    server.put("/docs/b.html", Answer::status(301).with("Location", &server.url("/docs/moved.html")));
+    server.put("/docs/real.html", Answer::status(500));
+    server.put("/docs/moved.html", Answer::status(500));
+    let kept = ["/docs/a.html", "/docs/b.html"];
+    let (counts, code) = sync(&sandbox, &root, &["--delete-guard", "off"]);
+    assert_eq!((counts.get("waiting"), code), (4, 1), "{counts:?}");
+    let all = found(&sandbox, &server, "page");
+    assert_eq!(all, kept, "what they name cannot be visited");
+    let explained = sandbox.run(&["document", "explain", "docs", &server.url("/docs/b.html")]).out;
+    assert!(explained.contains("redirected") && explained.contains("stays until then"), "{explained}");
+    server.put("/docs/real.html", Answer::linked("page real", &[]));
+    server.put("/docs/moved.html", Answer::linked("page moved", &[]));
+    let (counts, code) = sync(&sandbox, &root, &["--delete-guard", "off"]);
+    assert_eq!((counts.get("waiting"), code), (0, 0), "{counts:?}");
+    assert_eq!(found(&sandbox, &server, "page"), ["/docs/moved.html", "/docs/real.html"]);
+    // Two that name each other are one page.
+    server.put("/docs/real.html", real("/docs/a.html"));
+    let (counts, code) = sync(&sandbox, &root, &["--delete-guard", "off"]);
+    let all = found(&sandbox, &server, "page");
+    assert!(all.len() == 2 && code == 0, "{all:?}, {counts:?}");
+    sandbox.run(&["doctor"]).exits(0);
+}
+
+#[test]
 fn pages_are_read_in_the_charset_of_their_header() {
     let (sandbox, server) = (Sandbox::sqlite(), SiteServer::start());
     let names = ["russian", "japanese", "meta", "mark", "lie", "plain.txt"];

@@ -9,6 +9,7 @@ mod feed;
 mod found;
 pub(crate) mod handed;
 pub(crate) mod hops;
+pub(crate) mod in_place;
 pub(crate) mod left;
 mod named;
 pub(crate) mod parked;
@@ -40,6 +41,7 @@ use self::feed::Frontier;
 pub(crate) use self::feed::feed;
 pub(crate) use self::found::{find, seed};
 use self::hops::Distances;
+use self::in_place::InPlaces;
 use self::named::Again;
 pub(crate) use self::named::Found;
 use self::parked::Parked;
@@ -93,6 +95,8 @@ struct Reached {
     hands_down: bool,
     /// Why documents that are gone, or no entries any more, are none of the job, where it is not said otherwise.
     leaving: BTreeMap<i64, Reason>,
+    /// Those that name another one which is found in their place.
+    in_place: InPlaces,
     /// Some document leads to another one.
     leads_on: bool,
     /// How far documents are, where hops are counted.
