@@ -171,6 +171,19 @@ impl Site {
         Some(NamedVersion { content: self.version(page), acl: page.acl.clone().unwrap_or_else(Acl::open) })
     }
 
+    /// Whether a page leads back to itself by pages of which each is found at the next one, and none has a text.
+    fn is_moved_in_a_circle(&self, name: &str) -> bool {
+        let mut at = name;
+        for _ in 0..self.pages.len() {
+            match self.pages.get(at).map(|page| &page.answer) {
+                Some(Answer::InPlace(to, false)) if to == name => return true,
+                Some(Answer::InPlace(to, false)) => at = to,
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// A page with a text and links.
     pub fn put(&mut self, name: &str, text: &str, links: &[&str]) {
         let links = links.iter().map(|link| (*link).to_owned()).collect();
@@ -180,6 +193,9 @@ impl Site {
     /// Every page that is there can be read from now on, and all seeds are named.
     pub fn heal(&mut self) {
         (self.seeding_fails_after, self.forgetful) = (None, false);
+        let in_circles: Vec<String> =
+            self.pages.keys().filter(|name| self.is_moved_in_a_circle(name)).cloned().collect();
+        in_circles.iter().for_each(|name| self.page(name).answer = Answer::Text);
         for page in self.pages.values_mut() {
             (page.failing, page.begins, page.completes) = (0, None, None);
             page.again.clear();
