@@ -9,7 +9,7 @@ use ingather_model::job::Definition;
 use ingather_model::limits;
 use ingather_store::documents::take_ids;
 use ingather_store::extracts::{self, Extract};
-use ingather_store::{Durability, Sql, Store, StoreError, Target, doctor, jobs};
+use ingather_store::{Durability, Sql, Store, StoreError, Target, doctor, erased, jobs};
 
 use crate::jobs::DEFINITION;
 use crate::world::on_both;
@@ -155,5 +155,27 @@ fn of_two_who_change_a_definition_at_once_neither_undoes_what_the_other_has_chan
         );
         let now = store.reader().read(|sql| jobs::get(sql, job)).unwrap().unwrap();
         assert_eq!((now.definition.outputs.len(), now.definition.retired.len()), (2, 1));
+    });
+}
+
+fn problems(store: &Store, check: &str) -> usize {
+    let faults = store.reader().read(|sql| doctor::examine(sql, 5)).unwrap();
+    faults.iter().filter(|fault| fault.check.name == check).map(|fault| fault.rows.len()).sum()
+}
+
+#[test]
+fn what_is_put_while_a_document_is_forgotten_goes_with_it() {
+    on_both("forgotten_texts", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let made = |digest| Extract {
+            version: Digest(1),
+            stages: Digest(2),
+            head: b"head".to_vec(),
+            text: Some((digest, b"text".to_vec())),
+        };
+        store.write(Durability::Synced, |sql| extracts::put(sql, 1, &made(7))).unwrap();
+        at_once(&store, |sql| extracts::put(sql, 1, &made(8)), |sql| extracts::forget(sql, &[1]));
+        assert_eq!(store.reader().read(|sql| extracts::get(sql, 1)).unwrap(), None);
+        assert_eq!(problems(&store, "extracts_of_nothing"), 0, "a text of an erased document would stay");
     });
 }
