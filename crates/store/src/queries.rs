@@ -115,6 +115,7 @@ queries! {
     shared PROCESS_RENEW = "process/renew";
     shared PROCESS_LIST = "process/list";
     shared PROCESS_LEAVE = "process/leave";
+    shared PROCESS_TAKE_OVER = "process/take_over";
     shared PART_TAKE = "part/take";
     split PART_FENCE = "part/fence";
     shared AUTHORITY_LIST = "authority/list";

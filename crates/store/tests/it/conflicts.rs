@@ -4,11 +4,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, mpsc};
 use std::time::Duration;
 
-use ingather_model::ids::{ConnectionId, Digest};
+use ingather_model::ids::{ConnectionId, Digest, JobId};
 use ingather_model::job::Definition;
 use ingather_model::limits;
 use ingather_store::documents::take_ids;
+use ingather_store::events::{self, Holder};
 use ingather_store::extracts::{self, Extract};
+use ingather_store::leases::{self, Member};
 use ingather_store::{Durability, Sql, Store, StoreError, Target, doctor, erased, jobs};
 
 use crate::jobs::DEFINITION;
@@ -177,5 +179,48 @@ fn what_is_put_while_a_document_is_forgotten_goes_with_it() {
         at_once(&store, |sql| extracts::put(sql, 1, &made(8)), |sql| extracts::forget(sql, &[1]));
         assert_eq!(store.reader().read(|sql| extracts::get(sql, 1)).unwrap(), None);
         assert_eq!(problems(&store, "extracts_of_nothing"), 0, "a text of an erased document would stay");
+    });
+}
+
+fn member(id: &str, host: &str) -> Member {
+    let (id, host, doing) = (id.to_owned(), host.to_owned(), "test".to_owned());
+    Member { id, until: 0, pid: 1, host, doing }
+}
+
+#[test]
+fn an_event_that_is_begun_while_the_work_is_taken_over_does_not_outlive_its_process() {
+    on_both("last_events", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let old =
+            store.write(Durability::Synced, |sql| leases::take(sql, &member("old", "here"), 0)).unwrap();
+        let holder = Holder { job: JobId(1), document: 1, process: "old" };
+        at_once(
+            &store,
+            |sql| {
+                old.fence(sql)?;
+                events::begin(sql, "global:e", holder, 5).map(drop)
+            },
+            |sql| leases::take(sql, &member("new", "here"), 5).map(drop),
+        );
+        assert_eq!(store.reader().read(|sql| events::holder(sql, "global:e")).unwrap(), None);
+        let fenced = store.write(Durability::Synced, |sql| old.fence(sql));
+        assert!(matches!(fenced, Err(StoreError::Fenced)));
+    });
+}
+
+#[test]
+fn a_lease_that_is_just_renewed_is_not_taken_over() {
+    on_both("renewed", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let old =
+            store.write(Durability::Synced, |sql| leases::take(sql, &member("old", "there"), 0)).unwrap();
+        let late = limits::LEASE_MS + 5;
+        let renew = |sql: &mut Sql<'_>| old.renew(sql, late).map(|renewed| assert!(renewed));
+        at_once(&store, renew, |sql| match leases::take(sql, &member("new", "here"), late) {
+            Err(StoreError::Held(_)) => Ok(()),
+            other => other.map(drop),
+        });
+        // It goes on to send for as long as its lease lasts, without another look.
+        store.write(Durability::Synced, |sql| old.fence(sql)).unwrap();
     });
 }
