@@ -162,6 +162,7 @@ queries! {
     shared RUN_INTERRUPT = "run/interrupt";
     shared RUN_LISTED = "run/listed";
     shared RUN_HOLD = "run/hold";
+    shared RUN_HOLD_ON = "run/hold_on";
     shared RUN_RELEASE = "run/release";
     shared RUN_END = "run/end";
     shared RUN_COUNTS = "run/counts";

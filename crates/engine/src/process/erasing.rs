@@ -405,5 +405,5 @@ fn no_longer_held(sql: &mut Sql<'_>, job: &Job, document: i64) -> std::result::R
     if held.is_empty() {
         return runs::release(sql, job.id, job.run, GuardState::Confirmed).map(drop);
     }
-    runs::hold(sql, job.id, job.run, &id_set::to_bytes(&held))
+    runs::hold_on(sql, job.id, job.run, &bytes, &id_set::to_bytes(&held))
 }

@@ -5,12 +5,14 @@ use std::sync::{Barrier, mpsc};
 use std::time::Duration;
 
 use ingather_model::ids::{ConnectionId, Digest, JobId};
-use ingather_model::job::Definition;
+use ingather_model::job::history::HistoryOf;
+use ingather_model::job::{Definition, RunKind};
 use ingather_model::limits;
 use ingather_store::documents::take_ids;
 use ingather_store::events::{self, Holder};
 use ingather_store::extracts::{self, Extract};
 use ingather_store::leases::{self, Member};
+use ingather_store::runs::{self, Begin};
 use ingather_store::{Durability, Sql, Store, StoreError, Target, doctor, erased, jobs};
 
 use crate::jobs::DEFINITION;
@@ -160,6 +162,12 @@ fn of_two_who_change_a_definition_at_once_neither_undoes_what_the_other_has_chan
     });
 }
 
+fn with_a_job(store: &Store, name: &str) -> JobId {
+    let mut definition: Definition = serde_json::from_str(DEFINITION).unwrap();
+    definition.name = name.to_owned();
+    store.write(Durability::Synced, |sql| jobs::add(sql, ConnectionId(1), "/srv", &definition, 7)).unwrap()
+}
+
 fn problems(store: &Store, check: &str) -> usize {
     let faults = store.reader().read(|sql| doctor::examine(sql, 5)).unwrap();
     faults.iter().filter(|fault| fault.check.name == check).map(|fault| fault.rows.len()).sum()
@@ -222,5 +230,26 @@ fn a_lease_that_is_just_renewed_is_not_taken_over() {
         });
         // It goes on to send for as long as its lease lasts, without another look.
         store.write(Durability::Synced, |sql| old.fence(sql)).unwrap();
+    });
+}
+
+#[test]
+fn of_two_who_let_go_of_what_a_run_holds_at_once_neither_puts_back_what_the_other_has_taken() {
+    on_both("held", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let job = with_a_job(&store, "");
+        let begin = Begin { number: 1, kind: RunKind::Full, at: 1, by: "test", notes: HistoryOf::Failures };
+        let hold = |sql: &mut Sql<'_>| {
+            runs::open(sql, job, begin)?;
+            runs::hold(sql, job, 1, &[1, 2, 3])
+        };
+        store.write(Durability::Synced, hold).unwrap();
+        let let_go = |sql: &mut Sql<'_>, document: u8| {
+            let seen = runs::held(sql, job, 1)?.unwrap();
+            let left: Vec<u8> = seen.iter().copied().filter(|held| *held != document).collect();
+            runs::hold_on(sql, job, 1, &seen, &left)
+        };
+        at_once(&store, |sql| let_go(sql, 1), |sql| let_go(sql, 2));
+        assert_eq!(store.reader().read(|sql| runs::held(sql, job, 1)).unwrap(), Some(vec![3]));
     });
 }
