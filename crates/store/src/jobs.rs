@@ -276,18 +276,25 @@ pub fn define(sql: &mut Sql<'_>, seen: &Job, definition: &Definition, now: i64) 
     let text = text_of(sql, (id, seen.connector.as_deref()), definition)?;
     let values =
         [Value::Int(id.0), Value::Text(&text), Value::OptInt(scheduled_at), Value::Int(seen.revision)];
-    match sql.execute(&queries::JOB_DEFINE, &values)? {
-        // Whatever is made of a definition that nobody else saw change would undo the change.
-        0 => Err(StoreError::Conflict(format!("job {} was changed meanwhile", seen.name))),
-        _ => Ok(()),
-    }
+    as_seen(seen, sql.execute(&queries::JOB_DEFINE, &values)?)
 }
 
-/// The source of a job is elsewhere now; false where the job was changed since it was read.
-pub fn relocate(sql: &mut Sql<'_>, job: &Job, root: &str, definition: &Definition) -> Result<bool> {
+/// The source of a job that was looked up in this transaction is elsewhere now.
+///
+/// # Errors
+/// `Conflict` where another transaction has changed the job since; what the database says.
+pub fn relocate(sql: &mut Sql<'_>, job: &Job, root: &str, definition: &Definition) -> Result<()> {
     let text = text_of(sql, (job.id, job.connector.as_deref()), definition)?;
     let values = [Value::Int(job.id.0), Value::Text(root), Value::Text(&text), Value::Int(job.revision)];
-    Ok(sql.execute(&queries::JOB_RELOCATE, &values)? == 1)
+    as_seen(job, sql.execute(&queries::JOB_RELOCATE, &values)?)
+}
+
+/// Whatever is made of a job that somebody else has changed would undo the change, or be lost.
+fn as_seen(job: &Job, changed: u64) -> Result<()> {
+    match changed {
+        0 => Err(StoreError::Conflict(format!("job {} was changed meanwhile", job.name))),
+        _ => Ok(()),
+    }
 }
 
 /// Remembers the fingerprint of the credentials that the source was listed with.

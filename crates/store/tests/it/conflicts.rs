@@ -253,3 +253,32 @@ fn of_two_who_let_go_of_what_a_run_holds_at_once_neither_puts_back_what_the_othe
         assert_eq!(store.reader().read(|sql| runs::held(sql, job, 1)).unwrap(), Some(vec![3]));
     });
 }
+
+#[test]
+fn a_job_that_is_changed_while_it_moves_has_moved_or_whoever_moves_it_is_told() {
+    on_both("moved", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let id = with_a_job(&store, "");
+        let job = |sql: &mut Sql<'_>| jobs::get(sql, id).map(Option::unwrap);
+        let seen = store.reader().read(job).unwrap();
+        let has_moved = AtomicU32::new(0);
+        at_once(
+            &store,
+            |sql| {
+                let mut definition = seen.definition.clone();
+                definition.outputs.push("null".to_owned());
+                jobs::define(sql, &seen, &definition, 8)
+            },
+            |sql| {
+                let is_as_seen = job(sql)?.revision == seen.revision;
+                if is_as_seen {
+                    jobs::relocate(sql, &seen, "/there", &seen.definition)?;
+                }
+                has_moved.store(u32::from(is_as_seen), Ordering::Relaxed);
+                Ok(())
+            },
+        );
+        let root = store.reader().read(job).unwrap().root;
+        assert_eq!(root == "/there", has_moved.into_inner() == 1, "{root}");
+    });
+}
