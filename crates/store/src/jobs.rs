@@ -371,14 +371,15 @@ pub fn delete(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
 
 /// Forgets a deleted job with its runs and counters, once its documents are gone.
 pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
+    // The job itself first: whoever writes something for it at this moment is waited for, and what they have written goes, too.
     for statement in [
+        &queries::JOB_FORGET,
         &queries::RUN_REMOVE,
         &queries::TALLY_REMOVE,
         &queries::HISTORY_FROM_REMOVE,
         &queries::ERASED_DROP,
         &queries::CONTAINER_PENDING_LEAVE,
         &queries::CONTAINER_PENDING_REMOVE,
-        &queries::JOB_FORGET,
     ] {
         sql.execute(statement, &[Value::Int(id.0)])?;
     }

@@ -201,7 +201,7 @@ queries! {
     shared NOTICE_FORGET = "notice/forget";
     shared HISTORY_OF_NAME = "history/of_name";
     shared HISTORY_ERASE = "history/erase";
-    shared ERASED_BEGIN = "erased/begin";
+    split ERASED_BEGIN = "erased/begin";
     shared ERASED_DONE = "erased/done";
     shared ERASED_KEYS = "erased/keys";
     shared ERASED_FIND = "erased/find";
@@ -255,7 +255,7 @@ queries! {
     shared CONTAINER_JUDGE = "container/judge";
     shared CONTAINER_NAMES = "container/names";
     shared CONTAINER_PENDING_ADD = "container_pending/add";
-    shared CONTAINER_PENDING_ADD_FOR_ALL = "container_pending/add_for_all";
+    split CONTAINER_PENDING_ADD_FOR_ALL = "container_pending/add_for_all";
     shared CONTAINER_PENDING_ALL = "container_pending/all";
     shared CONTAINER_PENDING_AT = "container_pending/at";
     shared CONTAINER_PENDING_OF_JOB = "container_pending/of_job";

@@ -4,16 +4,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, mpsc};
 use std::time::Duration;
 
+use ingather_model::access::Acl;
 use ingather_model::ids::{ConnectionId, Digest, JobId};
 use ingather_model::job::history::HistoryOf;
 use ingather_model::job::{Definition, RunKind};
+use ingather_model::key::DocumentKey;
 use ingather_model::limits;
 use ingather_store::documents::take_ids;
 use ingather_store::events::{self, Holder};
 use ingather_store::extracts::{self, Extract};
 use ingather_store::leases::{self, Member};
 use ingather_store::runs::{self, Begin};
-use ingather_store::{Durability, Sql, Store, StoreError, Target, doctor, erased, jobs};
+use ingather_store::{Durability, Sql, Store, StoreError, Target, containers, doctor, erased, jobs};
 
 use crate::jobs::DEFINITION;
 use crate::world::on_both;
@@ -280,5 +282,46 @@ fn a_job_that_is_changed_while_it_moves_has_moved_or_whoever_moves_it_is_told() 
         );
         let root = store.reader().read(job).unwrap().root;
         assert_eq!(root == "/there", has_moved.into_inner() == 1, "{root}");
+    });
+}
+
+#[test]
+fn nothing_is_left_of_what_is_written_for_a_job_that_goes_at_this_moment() {
+    on_both("jobs_that_go", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let (before, acl, container) = store
+            .write(Durability::Synced, |sql| {
+                let of = ConnectionId(1);
+                let before = containers::add_acl(sql, of, &Acl::Flat { allow: vec![], deny: vec![] })?;
+                let acl = containers::add_acl(sql, of, &Acl::Ordered(vec![]))?;
+                Ok((before, acl, containers::add(sql, of, None, "/srv", "1:1", before)?))
+            })
+            .unwrap();
+        let key = DocumentKey { parent_hash: 1, key_hash: 2 };
+        let erase = |sql: &mut Sql<'_>, job| erased::begin(sql, job, key, ("a.txt", 3, true), (4, "ann"));
+        let judge = |sql: &mut Sql<'_>| containers::judge(sql, ConnectionId(1), container, acl, before);
+        for (name, goes_first) in [("one", true), ("two", false)] {
+            for judges in [true, false] {
+                let job = with_a_job(&store, name);
+                store.write(Durability::Synced, |sql| jobs::delete(sql, job)).unwrap();
+                let write = |sql: &mut Sql<'_>| if judges { judge(sql) } else { erase(sql, job) };
+                let go = |sql: &mut Sql<'_>| jobs::forget(sql, job);
+                if goes_first {
+                    at_once(&store, go, write)
+                } else {
+                    at_once(&store, write, go)
+                }
+                let (pending, waiting) = store
+                    .reader()
+                    .read(|sql| {
+                        Ok::<_, StoreError>((containers::pending_of(sql, job)?, erased::waiting(sql)?))
+                    })
+                    .unwrap();
+                assert_eq!((pending, waiting), (Vec::new(), Vec::new()), "{name} {judges}");
+            }
+        }
+        // What the entries of jobs that are gone were read under rules them on.
+        let of_gone = store.reader().read(|sql| containers::pending_of(sql, JobId(0))).unwrap();
+        assert_eq!(of_gone, [(container, before)]);
     });
 }
