@@ -5,15 +5,16 @@ use std::sync::{Barrier, mpsc};
 use std::time::Duration;
 
 use ingather_model::access::Acl;
-use ingather_model::ids::{ConnectionId, Digest, JobId};
+use ingather_model::ids::{ConnectionId, Digest, DocumentId, JobId};
 use ingather_model::job::history::HistoryOf;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::key::DocumentKey;
 use ingather_model::limits;
-use ingather_store::documents::take_ids;
+use ingather_store::documents::{self, NewDocument, take_ids};
 use ingather_store::events::{self, Holder};
 use ingather_store::extracts::{self, Extract};
 use ingather_store::leases::{self, Member};
+use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::runs::{self, Begin};
 use ingather_store::{Durability, Sql, Store, StoreError, Target, containers, doctor, erased, jobs};
 
@@ -323,5 +324,30 @@ fn nothing_is_left_of_what_is_written_for_a_job_that_goes_at_this_moment() {
         // What the entries of jobs that are gone were read under rules them on.
         let of_gone = store.reader().read(|sql| containers::pending_of(sql, JobId(0))).unwrap();
         assert_eq!(of_gone, [(container, before)]);
+    });
+}
+
+#[test]
+fn nobody_waits_for_a_visit_of_a_document_that_is_forgotten_at_this_moment() {
+    on_both("forgotten_visits", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let job = with_a_job(&store, "");
+        let new = |id| NewDocument {
+            id: DocumentId(id),
+            key: DocumentKey { parent_hash: 1, key_hash: id },
+            name: id.to_string(),
+            version: Digest(1),
+            access: Digest(1),
+            identity: 0,
+            container: None,
+        };
+        store.write(Durability::Synced, |sql| documents::add(sql, job, 0, &[new(1), new(2)])).unwrap();
+        let forget = |sql: &mut Sql<'_>, id| documents::forget(sql, job, &[id]).map(drop);
+        let enqueue = |sql: &mut Sql<'_>, document| {
+            queue::enqueue(sql, job, 0, &[VisitRequest { document, due: 0, reason: VisitReason::Resend }])
+        };
+        at_once(&store, |sql| forget(sql, 1), |sql| enqueue(sql, 1));
+        at_once(&store, |sql| enqueue(sql, 2), |sql| forget(sql, 2));
+        assert_eq!((problems(&store, "work_of_nothing"), problems(&store, "miscounted")), (0, 0));
     });
 }
