@@ -79,7 +79,7 @@ trait Work: Fn(&mut Sql<'_>) -> Result<(), StoreError> + Sync {}
 impl<F: Fn(&mut Sql<'_>) -> Result<(), StoreError> + Sync> Work for F {}
 
 /// Two changes of one store at once: the other one is under way before the first one is committed, and may wait for it.
-fn at_once(store: &Store, first: impl Work, other: impl Work + Send) {
+pub(crate) fn at_once(store: &Store, first: impl Work, other: impl Work + Send) {
     let (goes, going) = mpsc::channel();
     let (ended, ends) = mpsc::channel();
     std::thread::scope(|scope| {
