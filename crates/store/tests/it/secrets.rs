@@ -9,7 +9,7 @@ use ingather_model::job::{Definition, Role};
 use ingather_store::connections::{self, Connection};
 use ingather_store::jobs::{self, Job};
 use ingather_store::secrets::{SecretPlaces, Secrets, SettingsOf, key_wanted};
-use ingather_store::{Durability, Store, Target};
+use ingather_store::{Durability, Store, Target, authorities};
 use serde_json::{Value, json};
 
 use crate::conflicts::at_once;
@@ -198,5 +198,29 @@ fn what_changes_while_plain_secrets_are_sealed_stays_changed() {
         assert_eq!(job(&store).definition, changed);
         assert_eq!(self::output(&store, "a"), settings);
         assert!(sealed(&job(&plain).definition.source["password"]).is_some());
+    });
+}
+
+#[test]
+fn of_two_who_declare_authorities_of_one_name_the_later_one_gives_the_first_no_settings_of_another_kind() {
+    on_both("kinds", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let declare = |kind: &str, host: &str| {
+            let declared = authorities::Declared {
+                kind: kind.to_owned(),
+                settings: json!({ "host": host }),
+                group: Default::default(),
+                asking: Default::default(),
+            };
+            store.write(Durability::Synced, |sql| authorities::declare(sql, "who", &declared, 1))
+        };
+        declare("ldap", "a").unwrap();
+        assert!(declare("null", "b").is_err());
+        declare("ldap", "c").unwrap();
+        let all = store.reader().read(authorities::list).unwrap();
+        assert_eq!(
+            (all.len(), &*all[0].declared.kind, &all[0].declared.settings),
+            (1, "ldap", &json!({"host": "c"}))
+        );
     });
 }
