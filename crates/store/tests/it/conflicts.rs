@@ -75,7 +75,7 @@ fn a_transaction_that_is_always_in_the_way_ends_with_an_error() {
 /// Long enough for a transaction that nothing keeps from ending; a slow machine sees less, and nothing that is not there.
 const UNDISTURBED: Duration = Duration::from_millis(300);
 
-trait Work: Fn(&mut Sql<'_>) -> Result<(), StoreError> + Sync {}
+pub(crate) trait Work: Fn(&mut Sql<'_>) -> Result<(), StoreError> + Sync {}
 impl<F: Fn(&mut Sql<'_>) -> Result<(), StoreError> + Sync> Work for F {}
 
 /// Two changes of one store at once: the other one is under way before the first one is committed, and may wait for it.
@@ -349,5 +349,43 @@ fn nobody_waits_for_a_visit_of_a_document_that_is_forgotten_at_this_moment() {
         at_once(&store, |sql| forget(sql, 1), |sql| enqueue(sql, 1));
         at_once(&store, |sql| enqueue(sql, 2), |sql| forget(sql, 2));
         assert_eq!((problems(&store, "work_of_nothing"), problems(&store, "miscounted")), (0, 0));
+    });
+}
+
+#[test]
+fn of_two_programs_that_bring_a_store_up_to_date_at_once_one_does_it_and_both_go_on() {
+    on_both("upgrades", |fresh| {
+        // Who writes is alone on SQLite.
+        let Target::Postgres(url) = &fresh.target else { return };
+        let client = || postgres::Client::connect(url, postgres::NoTls).unwrap();
+        // As the last step found it.
+        client()
+            .batch_execute("DELETE FROM migration WHERE number = 23; ALTER TABLE connection DROP asking")
+            .unwrap();
+        let (mut holder, mut watcher) = (client(), client());
+        let mut hold = holder.transaction().unwrap();
+        hold.batch_execute("LOCK TABLE connection").unwrap();
+        let (ended, ends) = mpsc::channel();
+        let opened = std::thread::scope(|scope| {
+            let both = [ended.clone(), ended].map(|ended| {
+                scope.spawn(move || {
+                    let opened = Store::open(&fresh.target).map(drop);
+                    let _ = ended.send(());
+                    opened
+                })
+            });
+            let waiting = "SELECT count(*) FROM pg_stat_activity \
+                           WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            // Both have looked by then; where the machine is slow, one comes later, and sees less.
+            for _ in 0..100 {
+                let are_both = watcher.query_one(waiting, &[]).unwrap().get::<_, i64>(0) == 2;
+                if are_both || ends.recv_timeout(Duration::from_millis(20)).is_ok() {
+                    break;
+                }
+            }
+            hold.rollback().unwrap();
+            both.map(|one| one.join().unwrap())
+        });
+        assert!(opened.iter().all(Result::is_ok), "{opened:?}");
     });
 }
