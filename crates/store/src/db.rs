@@ -460,6 +460,17 @@ impl Sql<'_> {
         }
     }
 
+    /// Waits until no transaction that changes definitions or settings is under way, and keeps others off them until this one ends: whoever
+    /// writes all of them anew would undo what another one changes meanwhile. On SQLite a writer is alone.
+    pub(crate) fn lock_definitions(&mut self) -> Result<()> {
+        match self {
+            Sql::Sqlite(_) => Ok(()),
+            Sql::Postgres(session) => {
+                session.script("LOCK TABLE job, connection IN SHARE ROW EXCLUSIVE MODE")
+            }
+        }
+    }
+
     /// What seals and opens the secrets of this store.
     pub(crate) fn secrets(&self) -> Option<Arc<Secrets>> {
         match self {

@@ -54,9 +54,9 @@ pub fn get(sql: &mut Sql<'_>, document: i64) -> Result<Option<Extract>> {
 
 /// Forgets what was made of documents.
 pub fn forget(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
-    let before = digests(sql, ids)?;
-    sql.execute(&queries::EXTRACT_REMOVE, &[Value::Ints(ids)])?;
-    drop_texts(sql, &before)
+    // Asked by what removes them: what another transaction has put since would stay without its document.
+    let before = sql.query(&queries::EXTRACT_REMOVE, &[Value::Ints(ids)], |row| row.opt_int(0))?;
+    drop_texts(sql, &before.into_iter().flatten().collect::<Vec<i64>>())
 }
 
 /// Documents of a job of which something is kept, after `after`, at most `most`; costs nothing when nothing is kept at all.

@@ -276,18 +276,25 @@ pub fn define(sql: &mut Sql<'_>, seen: &Job, definition: &Definition, now: i64) 
     let text = text_of(sql, (id, seen.connector.as_deref()), definition)?;
     let values =
         [Value::Int(id.0), Value::Text(&text), Value::OptInt(scheduled_at), Value::Int(seen.revision)];
-    match sql.execute(&queries::JOB_DEFINE, &values)? {
-        // Whatever is made of a definition that nobody else saw change would undo the change.
-        0 => Err(StoreError::Conflict(format!("job {} was changed meanwhile", seen.name))),
-        _ => Ok(()),
-    }
+    as_seen(seen, sql.execute(&queries::JOB_DEFINE, &values)?)
 }
 
-/// The source of a job is elsewhere now; false where the job was changed since it was read.
-pub fn relocate(sql: &mut Sql<'_>, job: &Job, root: &str, definition: &Definition) -> Result<bool> {
+/// The source of a job that was looked up in this transaction is elsewhere now.
+///
+/// # Errors
+/// `Conflict` where another transaction has changed the job since; what the database says.
+pub fn relocate(sql: &mut Sql<'_>, job: &Job, root: &str, definition: &Definition) -> Result<()> {
     let text = text_of(sql, (job.id, job.connector.as_deref()), definition)?;
     let values = [Value::Int(job.id.0), Value::Text(root), Value::Text(&text), Value::Int(job.revision)];
-    Ok(sql.execute(&queries::JOB_RELOCATE, &values)? == 1)
+    as_seen(job, sql.execute(&queries::JOB_RELOCATE, &values)?)
+}
+
+/// Whatever is made of a job that somebody else has changed would undo the change, or be lost.
+fn as_seen(job: &Job, changed: u64) -> Result<()> {
+    match changed {
+        0 => Err(StoreError::Conflict(format!("job {} was changed meanwhile", job.name))),
+        _ => Ok(()),
+    }
 }
 
 /// Remembers the fingerprint of the credentials that the source was listed with.
@@ -364,14 +371,15 @@ pub fn delete(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
 
 /// Forgets a deleted job with its runs and counters, once its documents are gone.
 pub fn forget(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
+    // The job itself first: whoever writes something for it at this moment is waited for, and what they have written goes, too.
     for statement in [
+        &queries::JOB_FORGET,
         &queries::RUN_REMOVE,
         &queries::TALLY_REMOVE,
         &queries::HISTORY_FROM_REMOVE,
         &queries::ERASED_DROP,
         &queries::CONTAINER_PENDING_LEAVE,
         &queries::CONTAINER_PENDING_REMOVE,
-        &queries::JOB_FORGET,
     ] {
         sql.execute(statement, &[Value::Int(id.0)])?;
     }

@@ -46,6 +46,10 @@ pub(crate) fn bring_up(writer: &Writer<'_>) -> Result<()> {
     writer.run(Durability::Synced, |sql| {
         let ledger = translate(LEDGER, sql);
         sql.script(&ledger)?;
+        if !sql.is_sqlite() {
+            // Of two programs that begin at once, of two hosts, the later one finds all of it done.
+            sql.script("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")?;
+        }
         let applied = applied(sql)?;
         judge(&applied)?;
         let is_new = applied.is_empty();

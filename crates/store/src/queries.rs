@@ -115,6 +115,7 @@ queries! {
     shared PROCESS_RENEW = "process/renew";
     shared PROCESS_LIST = "process/list";
     shared PROCESS_LEAVE = "process/leave";
+    shared PROCESS_TAKE_OVER = "process/take_over";
     shared PART_TAKE = "part/take";
     split PART_FENCE = "part/fence";
     shared AUTHORITY_LIST = "authority/list";
@@ -161,6 +162,7 @@ queries! {
     shared RUN_INTERRUPT = "run/interrupt";
     shared RUN_LISTED = "run/listed";
     shared RUN_HOLD = "run/hold";
+    shared RUN_HOLD_ON = "run/hold_on";
     shared RUN_RELEASE = "run/release";
     shared RUN_END = "run/end";
     shared RUN_COUNTS = "run/counts";
@@ -199,7 +201,7 @@ queries! {
     shared NOTICE_FORGET = "notice/forget";
     shared HISTORY_OF_NAME = "history/of_name";
     shared HISTORY_ERASE = "history/erase";
-    shared ERASED_BEGIN = "erased/begin";
+    split ERASED_BEGIN = "erased/begin";
     shared ERASED_DONE = "erased/done";
     shared ERASED_KEYS = "erased/keys";
     shared ERASED_FIND = "erased/find";
@@ -253,7 +255,7 @@ queries! {
     shared CONTAINER_JUDGE = "container/judge";
     shared CONTAINER_NAMES = "container/names";
     shared CONTAINER_PENDING_ADD = "container_pending/add";
-    shared CONTAINER_PENDING_ADD_FOR_ALL = "container_pending/add_for_all";
+    split CONTAINER_PENDING_ADD_FOR_ALL = "container_pending/add_for_all";
     shared CONTAINER_PENDING_ALL = "container_pending/all";
     shared CONTAINER_PENDING_AT = "container_pending/at";
     shared CONTAINER_PENDING_OF_JOB = "container_pending/of_job";

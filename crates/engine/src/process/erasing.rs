@@ -158,13 +158,16 @@ impl Engine {
         })?)
     }
 
-    /// Whether a document is erased, and no output holds it any more.
+    /// Whether a document is erased, or its job is gone, and no output holds it any more.
     ///
     /// # Errors
     /// What the store says.
     pub fn is_erased(&self, job: &Job, document: &Erasable) -> Result<bool> {
-        let found = self.reader.read(|sql| erased::find(sql, job.id, document.key))?;
-        Ok(found.is_some_and(|erased| erased.done_at.is_some()))
+        Ok(self.reader.read(|sql| {
+            let found = erased::find(sql, job.id, document.key)?;
+            // A job that has gone meanwhile went with all that it had.
+            Ok(found.is_some_and(|erased| erased.done_at.is_some()) || jobs::get(sql, job.id)?.is_none())
+        })?)
     }
 
     /// A run of the job that is under way stops at its next safe place, for it may have the document in hands, and begins anew behind the
@@ -405,5 +408,5 @@ fn no_longer_held(sql: &mut Sql<'_>, job: &Job, document: i64) -> std::result::R
     if held.is_empty() {
         return runs::release(sql, job.id, job.run, GuardState::Confirmed).map(drop);
     }
-    runs::hold(sql, job.id, job.run, &id_set::to_bytes(&held))
+    runs::hold_on(sql, job.id, job.run, &bytes, &id_set::to_bytes(&held))
 }

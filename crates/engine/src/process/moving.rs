@@ -152,7 +152,12 @@ impl Engine {
         let nobody = Acl::Ordered(vec![Entry::deny(UNIX_EVERYONE)]);
         let mut acls = shared.acls();
         let tree = shared.tree();
+        let mut begun = false;
         let written = shared.write(&writer.store, |sql| {
+            if std::mem::replace(&mut begun, true) {
+                // The database took it back, to let another transaction pass.
+                acls.lose();
+            }
             writer.lease.fence(sql)?;
             let acl_id = acls.intern(sql, &nobody)?;
             for container in &closed {

@@ -73,10 +73,18 @@ pub fn revisions(sql: &mut Sql<'_>) -> Result<Vec<(ConnectionId, i64)>> {
 /// Makes the authority of this name, or another one of it.
 ///
 /// # Errors
-/// What the database says, and where a secret cannot be sealed.
+/// `Refused` where another kind of authority has the name; what the database says, and where a secret cannot be sealed.
 pub fn declare(sql: &mut Sql<'_>, name: &str, declared: &Declared, now: i64) -> Result<()> {
     let Declared { kind, settings, group, asking } = declared;
-    let id = connections::find_or_add(sql, Role::Authority, kind, name, settings, now)?.id;
+    let found = connections::find_or_add(sql, Role::Authority, kind, name, settings, now)?;
+    if found.kind != *kind {
+        let sentence = format!(
+            "authority {name} is of the kind `{}` by now, and stays so; look at it again",
+            found.kind
+        );
+        return Err(StoreError::Refused(sentence));
+    }
+    let id = found.id;
     let sealed = secrets::seal_connection(sql, (id.0, Role::Authority, kind), settings)?.to_string();
     let asking = serde_json::to_string(asking)
         .map_err(|error| StoreError::Refused(format!("an authority cannot be stored: {error}")))?;

@@ -68,7 +68,14 @@ pub fn take(sql: &mut Sql<'_>, member: &Member, now: i64) -> Result<Lease> {
                 other.pid, other.host, other.doing
             )));
         }
-        sql.execute(&queries::PROCESS_LEAVE, &[Value::Text(&other.id)])?;
+        let seen = [Value::Text(&other.id), Value::Int(other.until)];
+        if sql.execute(&queries::PROCESS_TAKE_OVER, &seen)? == 0 {
+            // It counts on its lease from then on.
+            return Err(StoreError::Conflict(format!(
+                "process {} was just renewed, or has ended",
+                other.pid
+            )));
+        }
     }
     let values = [
         Value::Text(&member.id),
@@ -79,9 +86,10 @@ pub fn take(sql: &mut Sql<'_>, member: &Member, now: i64) -> Result<Lease> {
         Value::Text(&member.doing),
     ];
     sql.execute(&queries::PROCESS_JOIN, &values)?;
-    events::free_all(sql)?;
     let epoch =
         sql.one(&queries::PART_TAKE, &[Value::Int(WHOLE), Value::Text(&member.id)], |row| row.int(0))?;
+    // Behind it: it has waited for whoever held the work, and an event that such a one began last would stay for ever.
+    events::free_all(sql)?;
     let extended = Arc::new(AtomicI64::new(i64::MIN));
     Ok(Lease { process: member.id.clone(), epoch: epoch.unwrap_or(1), extended })
 }

@@ -16,7 +16,7 @@ use ingather_model::run_counts::RunCounts;
 use ingather_model::scope::BlindSpot;
 
 use crate::db::{Row, Sql, Value};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
@@ -166,6 +166,18 @@ pub fn listed_ids(sql: &mut Sql<'_>, job: JobId, number: i64) -> Result<Vec<Vec<
 pub fn hold(sql: &mut Sql<'_>, job: JobId, number: i64, ids: &[u8]) -> Result<()> {
     sql.execute(&queries::RUN_HOLD, &[Value::Int(job.0), Value::Int(number), Value::OptBytes(Some(ids))])?;
     Ok(())
+}
+
+/// Fewer removals stay held than `seen`, which was read in this transaction.
+///
+/// # Errors
+/// `Conflict` where another transaction has changed since what is held; what the database says.
+pub fn hold_on(sql: &mut Sql<'_>, job: JobId, number: i64, seen: &[u8], left: &[u8]) -> Result<()> {
+    let (seen, left) = (Value::OptBytes(Some(seen)), Value::OptBytes(Some(left)));
+    match sql.execute(&queries::RUN_HOLD_ON, &[Value::Int(job.0), Value::Int(number), seen, left])? {
+        0 => Err(StoreError::Conflict(format!("what run {number} holds was changed meanwhile"))),
+        _ => Ok(()),
+    }
 }
 
 /// The held set of a run, if it still holds one.

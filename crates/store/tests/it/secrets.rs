@@ -9,9 +9,10 @@ use ingather_model::job::{Definition, Role};
 use ingather_store::connections::{self, Connection};
 use ingather_store::jobs::{self, Job};
 use ingather_store::secrets::{SecretPlaces, Secrets, SettingsOf, key_wanted};
-use ingather_store::{Durability, Store};
+use ingather_store::{Durability, Store, Target, authorities};
 use serde_json::{Value, json};
 
+use crate::conflicts::at_once;
 use crate::world::{Fresh, on_both};
 
 /// The field `password` of all kinds but `gone`, which nobody knows.
@@ -160,5 +161,66 @@ fn a_second_key_is_not_made_while_something_is_sealed_with_the_first() {
         without.write(Durability::Synced, |sql| jobs::define(sql, &found, &changed, 4)).unwrap();
         let there = open(fresh, &key);
         assert_eq!(job(&there).definition, Definition { compare_content: true, ..definition.clone() });
+    });
+}
+
+#[test]
+fn what_changes_while_plain_secrets_are_sealed_stays_changed() {
+    on_both("sealing", |fresh| {
+        if matches!(fresh.target, Target::Sqlite(_)) {
+            // Who writes is alone there, whoever opens the store.
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("key");
+        // As an earlier program has stored it.
+        let plain = Store::open(&fresh.target).unwrap();
+        let repository = add(&plain, Role::Repository, "site", "r");
+        let output = add(&plain, Role::Output, "mail", "a");
+        let source = json!({"root": "/", "password": "narwhal"});
+        let whole = json!({"name": "j", "repository": "r", "source": source, "outputs": ["a"]});
+        let definition: Definition = serde_json::from_value(whole).unwrap();
+        plain.write(Durability::Synced, |sql| jobs::add(sql, repository.id, "/", &definition, 1)).unwrap();
+        let (seen, settings) = (job(&plain), json!({"host": "i", "password": "walrus"}));
+        let changed = Definition { compare_content: true, ..definition.clone() };
+        at_once(
+            &plain,
+            |sql| {
+                jobs::define(sql, &seen, &changed, 2)?;
+                connections::declare(sql, output.id, &settings, 2)
+            },
+            |_| {
+                open(fresh, &key);
+                Ok(())
+            },
+        );
+        let store = open(fresh, &key);
+        assert_eq!(job(&store).definition, changed);
+        assert_eq!(self::output(&store, "a"), settings);
+        assert!(sealed(&job(&plain).definition.source["password"]).is_some());
+    });
+}
+
+#[test]
+fn of_two_who_declare_authorities_of_one_name_the_later_one_gives_the_first_no_settings_of_another_kind() {
+    on_both("kinds", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let declare = |kind: &str, host: &str| {
+            let declared = authorities::Declared {
+                kind: kind.to_owned(),
+                settings: json!({ "host": host }),
+                group: Default::default(),
+                asking: Default::default(),
+            };
+            store.write(Durability::Synced, |sql| authorities::declare(sql, "who", &declared, 1))
+        };
+        declare("ldap", "a").unwrap();
+        assert!(declare("null", "b").is_err());
+        declare("ldap", "c").unwrap();
+        let all = store.reader().read(authorities::list).unwrap();
+        assert_eq!(
+            (all.len(), &*all[0].declared.kind, &all[0].declared.settings),
+            (1, "ldap", &json!({"host": "c"}))
+        );
     });
 }

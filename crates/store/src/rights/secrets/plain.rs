@@ -21,6 +21,7 @@ const UNWIPED: &str = "secrets_unwiped";
 pub(crate) fn seal_what_is_plain(store: &Store, secrets: &Secrets) -> Result<()> {
     if store.reader().read(|sql| plain(sql, secrets))?.is_some() {
         store.write(Durability::Synced, |sql| {
+            sql.lock_definitions()?;
             if let Some(Plain { jobs: found, connections: others }) = plain(sql, secrets)? {
                 found.iter().try_for_each(|job| jobs::seal(sql, job))?;
                 others.iter().try_for_each(|connection| connections::seal(sql, connection))?;

@@ -67,6 +67,7 @@ pub fn rotate(store: &Store, lease: &Lease) -> Result<Option<Rotated>> {
     let next = Arc::new(key_file::make(&secrets.next_file()).map_err(StoreError::Refused)?);
     store.write(Durability::Synced, |sql| {
         lease.fence(sql)?;
+        sql.lock_definitions()?;
         // By the old key, before the new one is noted.
         let (all, others) = (jobs::list(sql)?, connections::list(sql)?);
         let mut sealed = all.iter().find_map(|job| {
