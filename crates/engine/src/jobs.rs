@@ -108,16 +108,21 @@ impl Engine {
                 ),
             ));
         }
-        let Some(bytes) = self.reader.read(|sql| runs::held(sql, job.id, number))? else {
-            return Err(EngineError::refused(
-                Refusal::NothingHeld,
-                format!(
-                    "no removals of run {number} of job {} are held; see `ingather job runs {}`",
-                    job.name, job.name
-                ),
-            ));
+        let held = || {
+            self.reader.read(|sql| runs::held(sql, job.id, number))?.ok_or_else(|| {
+                EngineError::refused(
+                    Refusal::NothingHeld,
+                    format!(
+                        "no removals of run {number} of job {} are held; see `ingather job runs {}`",
+                        job.name, job.name
+                    ),
+                )
+            })
         };
+        held()?;
         let work = self.process.begin(job, "confirmation", Some(&self.writing()?), &self.cancel)?;
+        // Once more: until it was begun another run may have come, which makes void what was held, or an erasure.
+        let bytes = held()?;
         // Asked once it is begun, as a run does: a pause that comes before is seen. Of a continuous job only a pause keeps the next pass from
         // making void what is held.
         let holds = |job: Job| job.paused && job.definition.schedule != Some(Schedule::Continuous);
