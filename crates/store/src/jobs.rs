@@ -316,6 +316,13 @@ pub fn ask_restart(sql: &mut Sql<'_>, id: JobId, kind: Option<RunKind>) -> Resul
     Ok(())
 }
 
+/// Another run of that kind is wanted behind the one under way, which is stopped for something else than a person's wish: where a person has
+/// stopped it, or it is over by now, none is.
+pub fn restart_stopped(sql: &mut Sql<'_>, id: JobId, kind: RunKind) -> Result<()> {
+    sql.execute(&queries::JOB_RESTART_STOPPED, &[Value::Int(id.0), Value::Text(kind.as_str())])?;
+    Ok(())
+}
+
 /// The next run trusts no version.
 pub fn ask_reread(sql: &mut Sql<'_>, id: JobId) -> Result<()> {
     sql.execute(&queries::JOB_REREAD, &[Value::Int(id.0)])?;

@@ -154,6 +154,7 @@ queries! {
     shared JOB_REST = "job/rest";
     shared JOB_LET_REST = "job/let_rest";
     shared JOB_RESTART = "job/restart";
+    shared JOB_RESTART_STOPPED = "job/restart_stopped";
     shared JOB_REREAD = "job/reread";
     shared JOB_REREAD_DONE = "job/reread_done";
     shared JOB_DELETE = "job/delete";

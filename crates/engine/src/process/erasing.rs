@@ -7,7 +7,6 @@ use std::sync::Arc;
 use ingather_contract::repository::{Named, Repository};
 use ingather_model::ids::ConnectionId;
 use ingather_model::key::{DocumentKey, Hasher};
-use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::{GuardState, VisitReason};
 use ingather_model::limits;
 use ingather_model::run_counts::number;
@@ -180,13 +179,13 @@ impl Engine {
         if let Ok((Met::Run, stop)) = self.process.under_way.meets(job) {
             let writer = self.writing()?;
             let _lease = self.process.keep_lease(&writer)?;
-            let kind = self.reader.read(|sql| runs::list(sql, job.id, 1))?.first().map(|run| run.kind);
-            writer.store.write(Durability::Synced, |sql| {
-                writer.lease.fence(sql)?;
-                // Not where a person has stopped it.
-                let goes_on = jobs::get(sql, job.id)?.is_some_and(|job| job.state != State::Stopping);
-                if goes_on { jobs::ask_restart(sql, job.id, kind) } else { Ok(()) }
-            })?;
+            let last = self.reader.read(|sql| runs::list(sql, job.id, 1))?;
+            if let Some(run) = last.first() {
+                writer.store.write(Durability::Synced, |sql| {
+                    writer.lease.fence(sql)?;
+                    jobs::restart_stopped(sql, job.id, run.kind)
+                })?;
+            }
             stop();
         }
         Ok(())

@@ -5,7 +5,7 @@ use ingather_model::job::RunKind;
 use ingather_model::job::history::HistoryOf;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::jobs::{self, Job};
-use ingather_store::{Durability, Store, runs};
+use ingather_store::{Durability, Sql, Store, StoreError, runs};
 
 use crate::world::on_both;
 
@@ -82,5 +82,28 @@ fn what_is_asked_of_many_jobs_is_what_each_of_them_says() {
                 Ok(())
             })
             .unwrap();
+    });
+}
+
+#[test]
+fn no_run_is_wanted_behind_one_that_somebody_has_stopped_or_that_is_over() {
+    on_both("restart_stopped", |fresh| {
+        let store = Store::open(&fresh.target).unwrap();
+        let job = made(&store, &["docs"])[0];
+        let wanted = |steps: &dyn Fn(&mut Sql<'_>) -> Result<(), StoreError>| {
+            let write = store.write(Durability::Synced, |sql| {
+                steps(sql)?;
+                jobs::restart_stopped(sql, job, RunKind::Minimal)?;
+                Ok(jobs::get(sql, job)?.unwrap().restart)
+            });
+            write.unwrap()
+        };
+        assert_eq!(wanted(&|_| Ok(())), None, "it rests");
+        assert_eq!(wanted(&|sql| jobs::begin(sql, job).map(drop)), Some(RunKind::Minimal));
+        let abort = |sql: &mut Sql<'_>| {
+            jobs::ask_restart(sql, job, None)?;
+            jobs::stop(sql, job, 1).map(drop)
+        };
+        assert_eq!(wanted(&abort), None, "a person has stopped it");
     });
 }
