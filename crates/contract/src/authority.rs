@@ -23,7 +23,10 @@ pub struct AuthorityKind {
     pub kept: Duration,
     /// Opens it; settings were checked before. It connects to nothing yet. `pushed`: whom somebody pushes into it; none of one that is only
     /// tried, or that nobody has declared.
-    pub open: fn(settings: &serde_json::Value, pushed: Option<Arc<dyn Pushed>>) -> Result<Arc<dyn Authority>, Fault>,
+    pub open: fn(
+        settings: &serde_json::Value,
+        pushed: Option<Arc<dyn Pushed>>,
+    ) -> Result<Arc<dyn Authority>, Fault>,
 }
 
 /// People and groups that somebody pushes into one authority (decision 0048). The program keeps them: an authority only looks.

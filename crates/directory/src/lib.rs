@@ -13,8 +13,8 @@ mod pool;
 #[cfg(test)]
 mod proxies;
 mod reached;
+pub mod scim;
 #[cfg(test)]
 mod scripted;
-pub mod scim;
 pub mod sql;
 mod wire;

@@ -90,13 +90,11 @@ fn most() -> usize {
     limits::LDAP_GROUPS
 }
 
-fn open(
-    value: &serde_json::Value,
-    pushed: Option<Arc<dyn Pushed>>,
-) -> Result<Arc<dyn Authority>, Fault> {
+fn open(value: &serde_json::Value, pushed: Option<Arc<dyn Pushed>>) -> Result<Arc<dyn Authority>, Fault> {
     let settings = contract_settings::read::<Settings>(value)?;
     if settings.user_prefix == settings.group_prefix {
-        let told = "`user_prefix` and `group_prefix` must differ: else a person could have the name of a group";
+        let told =
+            "`user_prefix` and `group_prefix` must differ: else a person could have the name of a group";
         return Err(Fault::refused("settings", told));
     }
     Ok(Arc::new(Provisioned { settings, pushed }))

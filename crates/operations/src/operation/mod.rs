@@ -60,7 +60,8 @@ pub enum Role {
 
 impl Role {
     /// Every role.
-    pub const ALL: &'static [Role] = &[Role::Admin, Role::Operator, Role::Searcher, Role::TokenReader, Role::Provisioner];
+    pub const ALL: &'static [Role] =
+        &[Role::Admin, Role::Operator, Role::Searcher, Role::TokenReader, Role::Provisioner];
 
     /// Its word.
     pub const fn as_str(self) -> &'static str {

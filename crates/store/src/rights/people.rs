@@ -253,12 +253,12 @@ pub fn replace(sql: &mut Sql<'_>, authority: ConnectionId, kind: Kind, now: &Pus
         (Value::Int(i64::from(now.active)), Value::Int(now.changed_at), Value::Int(now.revision));
     let changed = match kind {
         // One who takes the name in the same moment makes this a conflict: the next attempt finds them above.
-        Kind::Person => sql.execute(
-            &queries::PERSON_REPLACE,
-            &[of, id, name, key, external, active, body, at, revision],
-        )?,
-        Kind::Group => sql
-            .execute(&queries::PERSON_GROUP_REPLACE, &[of, id, name, key, external, body, at, revision])?,
+        Kind::Person => {
+            sql.execute(&queries::PERSON_REPLACE, &[of, id, name, key, external, active, body, at, revision])?
+        }
+        Kind::Group => {
+            sql.execute(&queries::PERSON_GROUP_REPLACE, &[of, id, name, key, external, body, at, revision])?
+        }
     };
     unchanged(changed).map(|()| true)
 }
@@ -327,7 +327,12 @@ pub fn change_members(
     let are_groups: Vec<i64> = members.added.iter().map(|member| i64::from(member.is_group)).collect();
     sql.execute_many(
         &queries::MEMBERSHIP_ADD,
-        &[Column::Same(authority.0), Column::SameText(group), Column::Texts(&added), Column::Ints(&are_groups)],
+        &[
+            Column::Same(authority.0),
+            Column::SameText(group),
+            Column::Texts(&added),
+            Column::Ints(&are_groups),
+        ],
     )?;
     let count = sql.one(&queries::MEMBERSHIP_COUNT, &[of, id], |row| row.int(0))?.unwrap_or_default();
     Ok(count <= limits::PUSHED_MEMBERS_MAX as i64)
@@ -337,12 +342,7 @@ pub fn change_members(
 ///
 /// # Errors
 /// What the database says.
-pub fn members(
-    sql: &mut Sql<'_>,
-    authority: ConnectionId,
-    group: &str,
-    most: usize,
-) -> Result<Vec<Member>> {
+pub fn members(sql: &mut Sql<'_>, authority: ConnectionId, group: &str, most: usize) -> Result<Vec<Member>> {
     let values = [Value::Int(authority.0), Value::Text(group), Value::Int(most as i64)];
     sql.query(&queries::MEMBERSHIP_OF_GROUP, &values, |row| {
         Ok(Member { id: row.text(0)?, is_group: row.int(1)? == 1 })

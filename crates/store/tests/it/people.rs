@@ -77,10 +77,13 @@ fn faults(store: &Store) -> Vec<&'static str> {
 fn a_name_is_of_one_person_however_its_letters_are_written_and_what_looks_like_it_is_another_one() {
     on_both("people_names", |fresh| {
         let (store, of) = opened(fresh);
-        let add = |id: &str, name: &str| write(&store, |sql| people::add(sql, of, Kind::Person, &named(id, name)));
+        let add =
+            |id: &str, name: &str| write(&store, |sql| people::add(sql, of, Kind::Person, &named(id, name)));
         assert!(add("1", "Ann@Example.org"));
         assert!(!add("2", "ann@example.ORG"));
-        for (n, other) in ["ann@exámple.org", "ａnn@example.org", "ann@example.org\u{ad}", "\u{212a}arl"].iter().enumerate() {
+        for (n, other) in
+            ["ann@exámple.org", "ａnn@example.org", "ann@example.org\u{ad}", "\u{212a}arl"].iter().enumerate()
+        {
             assert!(add(&format!("o{n}"), other), "{other}");
         }
         assert!(add("k", "karl"), "no Kelvin sign");
@@ -88,7 +91,10 @@ fn a_name_is_of_one_person_however_its_letters_are_written_and_what_looks_like_i
             let found = store.reader().read(|sql| people::by_name(sql, of, (Kind::Person, name), 9)).unwrap();
             found.into_iter().map(|one| one.id).collect::<Vec<_>>()
         };
-        assert_eq!((find("ANN@example.org"), find("KARL"), find("ann")), (vec!["1".into()], vec!["k".into()], vec![]));
+        assert_eq!(
+            (find("ANN@example.org"), find("KARL"), find("ann")),
+            (vec!["1".into()], vec!["k".into()], vec![])
+        );
         // Another one's name is not taken by a change either; one's own may be written otherwise.
         let change = |name: &str| {
             write(&store, |sql| {
@@ -103,7 +109,9 @@ fn a_name_is_of_one_person_however_its_letters_are_written_and_what_looks_like_i
         assert!(add("l", &longest), "the longest fits an index");
         assert_eq!(store.reader().read(|sql| people::count(sql, of, Kind::Person, Some(true))).unwrap(), 7);
         assert_eq!(store.reader().read(|sql| people::count(sql, of, Kind::Person, Some(false))).unwrap(), 0);
-        let page = |first| store.reader().read(|sql| people::page(sql, of, (Kind::Person, None), (first, 4))).unwrap().len();
+        let page = |first| {
+            store.reader().read(|sql| people::page(sql, of, (Kind::Person, None), (first, 4))).unwrap().len()
+        };
         assert_eq!([page(0), page(4), page(8)], [4, 3, 0]);
     });
 }
@@ -112,8 +120,15 @@ fn a_name_is_of_one_person_however_its_letters_are_written_and_what_looks_like_i
 fn groups_of_groups_are_found_once_each_and_a_bound_ends_the_search() {
     on_both("people_groups", |fresh| {
         let (store, of) = opened(fresh);
-        let world: &[(&str, &[&str])] =
-            &[("a", &[]), ("b", &[]), ("G", &["a", "J"]), ("H", &["G"]), ("I", &["G", "H"]), ("J", &["H", "I"]), ("X", &["b"])];
+        let world: &[(&str, &[&str])] = &[
+            ("a", &[]),
+            ("b", &[]),
+            ("G", &["a", "J"]),
+            ("H", &["G"]),
+            ("I", &["G", "H"]),
+            ("J", &["H", "I"]),
+            ("X", &["b"]),
+        ];
         write(&store, |sql| push(sql, of, world));
         let all = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
         assert_eq!(groups(&store, of, "a", 10), (all(&["G", "H", "I", "J"]), true));
@@ -208,14 +223,29 @@ fn leave(sql: &mut Sql<'_>, of: ConnectionId, kind: Kind, id: &str) -> Result<bo
 fn nobody_who_goes_while_they_join_a_group_stays_in_it() {
     on_both("people_race", |fresh| {
         let (store, of) = opened(fresh);
-        write(&store, |sql| push(sql, of, &[("a", &[]), ("b", &[]), ("c", &[]), ("d", &[]), ("G", &[]), ("H", &[]), ("I", &[])]));
+        write(&store, |sql| {
+            push(
+                sql,
+                of,
+                &[("a", &[]), ("b", &[]), ("c", &[]), ("d", &[]), ("G", &[]), ("H", &[]), ("I", &[])],
+            )
+        });
         let joined = at_once(&store, |sql| join(sql, of, "G", "a"), |sql| leave(sql, of, Kind::Person, "a"));
         assert_eq!(joined, (true, true));
         let gone = at_once(&store, |sql| leave(sql, of, Kind::Person, "b"), |sql| join(sql, of, "G", "b"));
         assert_eq!(gone, (true, false));
-        assert_eq!(at_once(&store, |sql| join(sql, of, "H", "c"), |sql| leave(sql, of, Kind::Group, "H")), (true, true));
-        assert_eq!(at_once(&store, |sql| leave(sql, of, Kind::Group, "I"), |sql| join(sql, of, "I", "c")), (true, false));
-        assert_eq!(at_once(&store, |sql| join(sql, of, "G", "c"), |sql| join(sql, of, "G", "d")), (true, true));
+        assert_eq!(
+            at_once(&store, |sql| join(sql, of, "H", "c"), |sql| leave(sql, of, Kind::Group, "H")),
+            (true, true)
+        );
+        assert_eq!(
+            at_once(&store, |sql| leave(sql, of, Kind::Group, "I"), |sql| join(sql, of, "I", "c")),
+            (true, false)
+        );
+        assert_eq!(
+            at_once(&store, |sql| join(sql, of, "G", "c"), |sql| join(sql, of, "G", "d")),
+            (true, true)
+        );
         assert_eq!(groups(&store, of, "c", 9).0, groups(&store, of, "d", 9).0);
         assert_eq!(faults(&store), [""; 0]);
     });

@@ -131,8 +131,9 @@ fn who_answers_is_checked() {
     let Some(provider) = Provider::with(here, accounts(), "https", 3_600) else { return };
     let Some(other) = Provider::with(here, accounts(), "https", 3_600) else { return };
     let ann = provider.log_in("ann").access;
-    let told =
-        |change: &Value| person(super::super::open(&settings(&provider, change), None).unwrap().as_ref(), &ann);
+    let told = |change: &Value| {
+        person(super::super::open(&settings(&provider, change), None).unwrap().as_ref(), &ann)
+    };
     assert_eq!(told(&json!({"ca_file": provider.root()})).as_deref(), Ok("ann"));
     for wrong in [json!({}), json!({"ca_file": other.root()})] {
         let said = told(&wrong).unwrap_err();

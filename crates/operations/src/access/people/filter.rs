@@ -28,7 +28,9 @@ impl Filter {
             let (attribute, after) = word(rest);
             let (operator, after) = word(after);
             if attribute.is_empty() || !operator.eq_ignore_ascii_case("eq") {
-                return Err("a filter has conditions such as `userName eq \"ann\"`, joined by `and`".to_owned());
+                return Err(
+                    "a filter has conditions such as `userName eq \"ann\"`, joined by `and`".to_owned()
+                );
             }
             let mut values = serde_json::Deserializer::from_str(after).into_iter::<Value>();
             let value = match values.next() {
@@ -60,7 +62,9 @@ impl Filter {
                 _ => None,
             };
             match (found, &condition.value) {
-                (Some(Value::String(one)), Value::String(other)) => one.to_lowercase() == other.to_lowercase(),
+                (Some(Value::String(one)), Value::String(other)) => {
+                    one.to_lowercase() == other.to_lowercase()
+                }
                 (Some(Value::Bool(one)), other) => flag(other) == Some(*one),
                 (found, other) => found == Some(other),
             }
@@ -93,7 +97,9 @@ mod tests {
     #[test]
     fn conditions_are_read_with_their_values_and_anything_else_is_refused() {
         let read = |text: &str| {
-            let told = |filter: Filter| filter.0.into_iter().map(|one| (one.attribute, one.value)).collect::<Vec<_>>();
+            let told = |filter: Filter| {
+                filter.0.into_iter().map(|one| (one.attribute, one.value)).collect::<Vec<_>>()
+            };
             Filter::read(text).map(told).ok()
         };
         let one = |name: &str, value: Value| Some(vec![(name.to_owned(), value)]);

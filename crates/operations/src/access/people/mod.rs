@@ -71,9 +71,14 @@ pub static LIST: Answering<ListPeople, PeopleList> = Answering {
         (
             Shape::of::<ListPeople>(
                 "ListPeople",
-                &[r#"{"authority": "acme", "of": "users", "filter": "userName eq \"ann\"", "start_index": 1, "count": 10}"#],
+                &[
+                    r#"{"authority": "acme", "of": "users", "filter": "userName eq \"ann\"", "start_index": 1, "count": 10}"#,
+                ],
             ),
-            Shape::of::<PeopleList>("PeopleList", &[r#"{"total": 1, "start_index": 1, "resources": [{"id": "5f"}]}"#]),
+            Shape::of::<PeopleList>(
+                "PeopleList",
+                &[r#"{"total": 1, "start_index": 1, "resources": [{"id": "5f"}]}"#],
+            ),
         ),
         Effect::Reads,
         &[Code::NoSuchAuthority, Code::WrongFilter, Code::TooLarge],
@@ -158,7 +163,10 @@ pub static DELETE: Answering<DeletePerson, DeletedPerson> = Answering {
         "people.delete",
         "Removes a person or a group: they are in no group any more, and hold nothing.",
         (
-            Shape::of::<DeletePerson>("DeletePerson", &[r#"{"authority": "acme", "of": "users", "id": "5f"}"#]),
+            Shape::of::<DeletePerson>(
+                "DeletePerson",
+                &[r#"{"authority": "acme", "of": "users", "id": "5f"}"#],
+            ),
             Shape::of::<DeletedPerson>("DeletedPerson", &[r#"{"id": "5f"}"#]),
         ),
         Effect::Changes,

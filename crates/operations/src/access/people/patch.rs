@@ -82,7 +82,9 @@ pub(super) fn apply(kind: Kind, fields: &mut Map<String, Value>, patch: &Value) 
             Some(Value::String(text)) if text.is_empty() => whole(kind, fields, (verb, given), &mut members)?,
             Some(Value::String(text)) => {
                 let path = Path::read(text).map_err(path)?;
-                if path.extension.is_none() && MADE.iter().any(|made| made.eq_ignore_ascii_case(&path.attribute)) {
+                if path.extension.is_none()
+                    && MADE.iter().any(|made| made.eq_ignore_ascii_case(&path.attribute))
+                {
                     return Err(self::path(format!("`{text}` is made by Ingather; nobody changes it")));
                 }
                 at(kind, fields, (verb, &path, given), &mut members)?;
@@ -116,7 +118,9 @@ fn whole(
     }
     for (name, given) in given {
         let at_name = Path::read(&name).map_err(path)?;
-        if MADE.iter().all(|made| !made.eq_ignore_ascii_case(&at_name.attribute)) || at_name.extension.is_some() {
+        if MADE.iter().all(|made| !made.eq_ignore_ascii_case(&at_name.attribute))
+            || at_name.extension.is_some()
+        {
             at(kind, fields, (verb, &at_name, given), members)?;
         }
     }
@@ -256,7 +260,10 @@ fn of_members((verb, at, given): (Verb, &Path, &Value), members: &mut MemberChan
                 members.remove(id.clone());
                 Ok(())
             }
-            _ => Err(path("a member that is chosen by `members[value eq \"…\"]` can be removed, and nothing else".to_owned())),
+            _ => Err(path(
+                "a member that is chosen by `members[value eq \"…\"]` can be removed, and nothing else"
+                    .to_owned(),
+            )),
         };
     }
     if at.sub.is_some() {
@@ -264,7 +271,9 @@ fn of_members((verb, at, given): (Verb, &Path, &Value), members: &mut MemberChan
     }
     let ids = resource::member_ids(given)?;
     match verb {
-        Verb::Remove if given.is_null() => *members = MemberChange { cleared: true, ..MemberChange::default() },
+        Verb::Remove if given.is_null() => {
+            *members = MemberChange { cleared: true, ..MemberChange::default() }
+        }
         Verb::Remove => ids.into_iter().for_each(|id| members.remove(id)),
         Verb::Add => ids.into_iter().for_each(|id| members.add(id)),
         Verb::Replace => *members = MemberChange::only(ids),

@@ -23,15 +23,17 @@ impl Path {
         if text.len() > limits::PUSHED_FILTER_BYTES_MAX {
             return Err(format!("a path has at most {} bytes", limits::PUSHED_FILTER_BYTES_MAX));
         }
-        let wrong = || format!("`{text}` is no path, such as `name.givenName` or `emails[type eq \"work\"].value`");
-        let whole = |name: &str| Path { extension: None, attribute: name.to_owned(), filter: None, sub: None };
+        let wrong =
+            || format!("`{text}` is no path, such as `name.givenName` or `emails[type eq \"work\"].value`");
+        let whole =
+            |name: &str| Path { extension: None, attribute: name.to_owned(), filter: None, sub: None };
         let (extension, rest) = match without_core(text) {
             Some(rest) => (None, rest),
             None if is_urn(text) => {
                 let before = text.find('[').unwrap_or(text.len());
-                let (schema, rest) = text[..before].rsplit_once(':').map_or(("", text), |(schema, _)| {
-                    (schema, &text[schema.len() + 1..])
-                });
+                let (schema, rest) = text[..before]
+                    .rsplit_once(':')
+                    .map_or(("", text), |(schema, _)| (schema, &text[schema.len() + 1..]));
                 // The object of a schema itself, whose name ends so.
                 if rest.eq_ignore_ascii_case("User") || rest.eq_ignore_ascii_case("Group") {
                     return Ok(whole(text));
@@ -107,7 +109,18 @@ mod tests {
         ] {
             assert_eq!(shown(text), expected);
         }
-        for wrong in ["", "a b", "emails[", "emails[type eq \"a\"]x", "name.", "name.a.b", "a[b]", "urn:", "[a eq 1]", "a[b eq \"]"] {
+        for wrong in [
+            "",
+            "a b",
+            "emails[",
+            "emails[type eq \"a\"]x",
+            "name.",
+            "name.a.b",
+            "a[b]",
+            "urn:",
+            "[a eq 1]",
+            "a[b eq \"]",
+        ] {
             assert!(Path::read(wrong).is_err(), "{wrong}");
         }
     }

@@ -111,7 +111,10 @@ impl Content {
         let body = Value::Object(fields).to_string();
         if body.len() > limits::PUSHED_BODY_BYTES_MAX {
             let most = limits::PUSHED_BODY_BYTES_MAX;
-            return Err(Problem::new(Code::TooLarge, format!("attributes have at most {most} bytes; send less")));
+            return Err(Problem::new(
+                Code::TooLarge,
+                format!("attributes have at most {most} bytes; send less"),
+            ));
         }
         Ok(Content { name, external_id, active, body, members })
     }
@@ -146,8 +149,10 @@ fn kept(name: &str, value: Value) -> Option<Value> {
             (!all.is_empty() || name == MEMBERS).then_some(Value::Array(all))
         }
         Value::Object(fields) => {
-            let fields: Map<String, Value> =
-                fields.into_iter().filter_map(|(name, value)| Some((name.clone(), kept(&name, value)?))).collect();
+            let fields: Map<String, Value> = fields
+                .into_iter()
+                .filter_map(|(name, value)| Some((name.clone(), kept(&name, value)?)))
+                .collect();
             (!fields.is_empty()).then_some(Value::Object(fields))
         }
         value if name.eq_ignore_ascii_case("primary") => Some(flag(&value).map_or(value, Value::Bool)),
@@ -223,7 +228,9 @@ impl Wanted {
     pub(super) fn has(&self, attribute: &str) -> bool {
         let name = attribute.to_ascii_lowercase();
         // What of an extension is wanted brings all of it.
-        let is = |wanted: &String| *wanted == name || wanted.strip_prefix(&name).is_some_and(|rest| rest.starts_with(':'));
+        let is = |wanted: &String| {
+            *wanted == name || wanted.strip_prefix(&name).is_some_and(|rest| rest.starts_with(':'))
+        };
         let always = ["id", "schemas"].contains(&attribute);
         always || (self.only.as_ref().is_none_or(|only| only.iter().any(is)) && !self.without.contains(&name))
     }

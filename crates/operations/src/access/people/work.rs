@@ -13,8 +13,8 @@ use super::filter::{Condition, Filter};
 use super::patch::{self, MemberChange};
 use super::resource::{self, Content, MEMBERS, Wanted, flag, shown, version, without_core};
 use super::{
-    ChangePerson, CreatePerson, DeletePerson, DeletedPerson, ListPeople, LookAtPeople, PeopleKind, PeopleList,
-    PeopleOf, PushedResource, ReplacePerson, ShowPerson,
+    ChangePerson, CreatePerson, DeletePerson, DeletedPerson, ListPeople, LookAtPeople, PeopleKind,
+    PeopleList, PeopleOf, PushedResource, ReplacePerson, ShowPerson,
 };
 use crate::context::{Caller, Context};
 use crate::problem::{Code, Problem, Result};
@@ -158,7 +158,13 @@ pub(super) fn list(context: &Context<'_>, _: &Caller<'_>, request: ListPeople) -
         let mut room = limits::PUSHED_MEMBERS_OF_A_PAGE_MAX;
         let mut resources = Vec::with_capacity(found.len());
         for one in &found {
-            resources.push(with_members(sql, (&authority, connection), (of.kind(), one), &wanted, &mut room)?);
+            resources.push(with_members(
+                sql,
+                (&authority, connection),
+                (of.kind(), one),
+                &wanted,
+                &mut room,
+            )?);
         }
         Ok(PeopleList { total, start_index, resources })
     })
@@ -284,8 +290,9 @@ fn taken(name: &str) -> Problem {
 
 /// Nobody is ever called so again, also where a backup of before is restored.
 fn new_id() -> Result<String> {
-    let random = turns::random()
-        .map_err(|error| Problem::new(Code::Resources, format!("the system gives no random numbers: {error}")))?;
+    let random = turns::random().map_err(|error| {
+        Problem::new(Code::Resources, format!("the system gives no random numbers: {error}"))
+    })?;
     Ok(random[..16].iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -316,17 +323,27 @@ fn members_change(
     let added: Vec<Member> = people::present(sql, connection, &ids)?;
     let known: HashSet<&str> = added.iter().map(|member| member.id.as_str()).collect();
     if let Some(unknown) = ids.iter().find(|id| !known.contains(*id)) {
-        let sentence = format!("there is no user and no group `{unknown}`, which is to be a member; make it first");
+        let sentence =
+            format!("there is no user and no group `{unknown}`, which is to be a member; make it first");
         return Err(Problem::new(Code::WrongValue, sentence).into());
     }
     let removed = change.removed.iter().cloned().collect();
-    match people::change_members(sql, connection, group, &Members { cleared: change.cleared, removed, added })? {
+    match people::change_members(
+        sql,
+        connection,
+        group,
+        &Members { cleared: change.cleared, removed, added },
+    )? {
         true => Ok(()),
         false => Err(resource::too_many_members().into()),
     }
 }
 
-pub(super) fn replace(context: &Context<'_>, _: &Caller<'_>, request: ReplacePerson) -> Result<PushedResource> {
+pub(super) fn replace(
+    context: &Context<'_>,
+    _: &Caller<'_>,
+    request: ReplacePerson,
+) -> Result<PushedResource> {
     let ReplacePerson { authority, of, id, resource, if_match } = request;
     let content = Content::read(of.kind(), &resource)?;
     // What is left out is none (RFC 7644, 3.5.1).

@@ -40,7 +40,10 @@ impl Asked {
         let mut parts = rest.split('/');
         let (first, id, more) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
         let none = || {
-            Problem::new(Code::NoSuchPath, "there is nothing at this path; `Users` and `Groups` are, and `ServiceProviderConfig`")
+            Problem::new(
+                Code::NoSuchPath,
+                "there is nothing at this path; `Users` and `Groups` are, and `ServiceProviderConfig`",
+            )
         };
         if more.is_some() || id == Some("") {
             return Err(none());
@@ -106,7 +109,9 @@ impl Asked {
             What::Change(of, id) => {
                 json!({ "authority": authority, "of": of, "id": id, "patch": sent()?, "if_match": if_match })
             }
-            What::Delete(of, id) => json!({ "authority": authority, "of": of, "id": id, "if_match": if_match }),
+            What::Delete(of, id) => {
+                json!({ "authority": authority, "of": of, "id": id, "if_match": if_match })
+            }
         };
         let fields: &[(&str, &str)] = match self.what {
             What::List(_) => &[
@@ -120,11 +125,14 @@ impl Asked {
             _ => &[],
         };
         for (name, text) in request::pairs(head.uri.query().unwrap_or_default())? {
-            let Some((_, field)) = fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name)) else { continue };
+            let Some((_, field)) = fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name)) else {
+                continue;
+            };
             asked[field] = match *field {
-                "start_index" | "count" => {
-                    text.parse::<i64>().map(Value::from).map_err(|_| Problem::usage(format!("`{name}` is a number")))?
-                }
+                "start_index" | "count" => text
+                    .parse::<i64>()
+                    .map(Value::from)
+                    .map_err(|_| Problem::usage(format!("`{name}` is a number")))?,
                 _ => text.into(),
             };
         }

@@ -49,13 +49,24 @@ pub(super) fn resource_types(authority: &str) -> Vec<Value> {
         })
     };
     vec![
-        one("User", "A person who holds access tokens.", USER, json!([{ "schema": ENTERPRISE, "required": false }])),
+        one(
+            "User",
+            "A person who holds access tokens.",
+            USER,
+            json!([{ "schema": ENTERPRISE, "required": false }]),
+        ),
         one("Group", "A group, whose token its members hold.", GROUP, json!([])),
     ]
 }
 
 /// An attribute.
-fn attribute(name: &str, kind: &str, (required, exact): (bool, bool), uniqueness: &str, about: &str) -> Value {
+fn attribute(
+    name: &str,
+    kind: &str,
+    (required, exact): (bool, bool),
+    uniqueness: &str,
+    about: &str,
+) -> Value {
     json!({
         "name": name,
         "type": kind,
@@ -97,11 +108,15 @@ pub(super) fn schemas(authority: &str) -> Vec<Value> {
         })
     };
     let external = || attribute("externalId", "string", (false, true), "none", "What the provider calls it.");
-    let mut name = several("name", "The parts of the name; kept, and nothing else.", vec![
-        text("formatted", "All of it."),
-        text("familyName", "The family name."),
-        text("givenName", "The given name."),
-    ]);
+    let mut name = several(
+        "name",
+        "The parts of the name; kept, and nothing else.",
+        vec![
+            text("formatted", "All of it."),
+            text("familyName", "The family name."),
+            text("givenName", "The given name."),
+        ],
+    );
     name["multiValued"] = false.into();
     let values = || {
         vec![
@@ -110,34 +125,56 @@ pub(super) fn schemas(authority: &str) -> Vec<Value> {
             attribute("primary", "boolean", (false, false), "none", "Whether it is the first one."),
         ]
     };
-    let mut manager = several("manager", "The manager; kept, and nothing else.", vec![text("value", "Their id.")]);
+    let mut manager =
+        several("manager", "The manager; kept, and nothing else.", vec![text("value", "Their id.")]);
     manager["multiValued"] = false.into();
     vec![
-        schema(USER, "User", "A person.", vec![
-            attribute("userName", "string", (true, false), "server", "The name that the person is known by."),
-            external(),
-            attribute("active", "boolean", (false, false), "none", "Whether the person may enter."),
-            text("displayName", "The name to show."),
-            name,
-            several("emails", "Addresses; kept, and nothing else.", values()),
-        ]),
-        schema(GROUP, "Group", "A group.", vec![
-            attribute("displayName", "string", (true, false), "none", "The name of the group."),
-            external(),
-            several("members", "Who is in it: people and groups.", vec![
-                attribute("value", "string", (true, true), "none", "The id."),
-                text("type", "`User` or `Group`."),
-                json!({
-                    "name": "$ref", "type": "reference", "referenceTypes": ["User", "Group"], "multiValued": false,
-                    "description": "Where it is found.", "required": false, "caseExact": true, "mutability": "readOnly",
-                    "returned": "default", "uniqueness": "none",
-                }),
-            ]),
-        ]),
-        schema(ENTERPRISE, "EnterpriseUser", "More of a person; kept, and nothing else.", vec![
-            text("employeeNumber", "Their number."),
-            text("department", "Their department."),
-            manager,
-        ]),
+        schema(
+            USER,
+            "User",
+            "A person.",
+            vec![
+                attribute(
+                    "userName",
+                    "string",
+                    (true, false),
+                    "server",
+                    "The name that the person is known by.",
+                ),
+                external(),
+                attribute("active", "boolean", (false, false), "none", "Whether the person may enter."),
+                text("displayName", "The name to show."),
+                name,
+                several("emails", "Addresses; kept, and nothing else.", values()),
+            ],
+        ),
+        schema(
+            GROUP,
+            "Group",
+            "A group.",
+            vec![
+                attribute("displayName", "string", (true, false), "none", "The name of the group."),
+                external(),
+                several(
+                    "members",
+                    "Who is in it: people and groups.",
+                    vec![
+                        attribute("value", "string", (true, true), "none", "The id."),
+                        text("type", "`User` or `Group`."),
+                        json!({
+                            "name": "$ref", "type": "reference", "referenceTypes": ["User", "Group"], "multiValued": false,
+                            "description": "Where it is found.", "required": false, "caseExact": true, "mutability": "readOnly",
+                            "returned": "default", "uniqueness": "none",
+                        }),
+                    ],
+                ),
+            ],
+        ),
+        schema(
+            ENTERPRISE,
+            "EnterpriseUser",
+            "More of a person; kept, and nothing else.",
+            vec![text("employeeNumber", "Their number."), text("department", "Their department."), manager],
+        ),
     ]
 }

@@ -36,7 +36,9 @@ async fn answer(State(answers): State<Arc<Answers>>, parts: Parts, mut request: 
         parts.iter().find(|(known, _)| *known == name).map(|(_, text)| text.to_owned())
     };
     let (Some(authority), Some(rest)) = (part("authority"), part("rest")) else {
-        return refused(&Problem::usage("the path is not in UTF-8; encode names as UTF-8, then in percent-encoding"));
+        return refused(&Problem::usage(
+            "the path is not in UTF-8; encode names as UTF-8, then in percent-encoding",
+        ));
     };
     let asked = match Asked::of(request.method(), authority, &rest) {
         Ok(asked) => asked,
@@ -78,7 +80,9 @@ fn written(asked: &Asked, mut answer: Value) -> Result<Response> {
         What::Change(..) | What::Show(..) | What::Replace(..) => tagged(ok(&answer["resource"]), &answer),
         What::Create(_) => {
             let mut response = json_response(StatusCode::CREATED, KIND, &answer["resource"]);
-            if let Some(Ok(location)) = answer["resource"]["meta"]["location"].as_str().map(HeaderValue::from_str) {
+            if let Some(Ok(location)) =
+                answer["resource"]["meta"]["location"].as_str().map(HeaderValue::from_str)
+            {
                 response.headers_mut().insert(header::LOCATION, location);
             }
             tagged(response, &answer)

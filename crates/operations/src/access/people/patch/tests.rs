@@ -9,7 +9,8 @@ const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:
 
 fn changed(kind: Kind, before: Value, operations: Value) -> Result<(Value, MemberChange)> {
     let Value::Object(mut fields) = before else { panic!("an object") };
-    let patch = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": operations});
+    let patch =
+        json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": operations});
     let members = apply(kind, &mut fields, &patch)?;
     Ok((Value::Object(fields), members))
 }
@@ -48,13 +49,19 @@ fn entra_id_changes_people_with_capitals_words_for_flags_and_paths_for_names() {
             "emails[type eq \"home\"].value": "a@home", "id": "another"}}]),
     );
     assert_eq!((&flat["displayName"], &flat["name"]["givenName"]), (&json!("Ann B"), &json!("Ann")));
-    assert_eq!((&flat[ENTERPRISE]["department"], &flat["emails"][1]), (&json!("E"), &json!({"type": "home", "value": "a@home"})));
+    assert_eq!(
+        (&flat[ENTERPRISE]["department"], &flat["emails"][1]),
+        (&json!("E"), &json!({"type": "home", "value": "a@home"}))
+    );
     assert_eq!(flat.get("id"), None);
 }
 
 #[test]
 fn okta_ends_people_without_a_path_and_never_has_a_password_kept() {
-    let after = user(json!({"userName": "ann", "active": true}), json!([{"op": "replace", "value": {"active": false, "password": "zebra"}}]));
+    let after = user(
+        json!({"userName": "ann", "active": true}),
+        json!([{"op": "replace", "value": {"active": false, "password": "zebra"}}]),
+    );
     assert_eq!(after, json!({"userName": "ann", "active": false}));
     let after = user(
         json!({"userName": "ann"}),
@@ -82,10 +89,14 @@ fn members_come_and_go_in_the_order_that_is_said() {
     ]));
     assert_eq!(okta, MemberChange { cleared: false, removed: set(&["a"]), added: set(&["d"]) });
     assert_eq!(fields, json!({"displayName": "new"}));
-    let (_, all) = group(json!([{"op": "add", "path": "Members", "value": {"value": "a"}}, {"op": "remove", "path": "members"}, {"op": "add", "value": {"members": [{"value": "b"}]}}]));
+    let (_, all) = group(
+        json!([{"op": "add", "path": "Members", "value": {"value": "a"}}, {"op": "remove", "path": "members"}, {"op": "add", "value": {"members": [{"value": "b"}]}}]),
+    );
     assert_eq!(all, MemberChange { cleared: true, removed: set(&[]), added: set(&["b"]) });
-    let (_, other) = group(json!([{"op": "add", "path": "members", "value": [{"value": "a"}]}, {"op": "replace", "path": "members", "value": [{"value": "b"}]},
-        {"op": "remove", "path": "members[value eq \"b\"]"}]));
+    let (_, other) = group(
+        json!([{"op": "add", "path": "members", "value": [{"value": "a"}]}, {"op": "replace", "path": "members", "value": [{"value": "b"}]},
+        {"op": "remove", "path": "members[value eq \"b\"]"}]),
+    );
     assert_eq!(other, MemberChange { cleared: true, removed: set(&["b"]), added: set(&[]) });
     let (_, none) = group(json!([{"op": "remove", "path": "members", "value": []}]));
     assert_eq!(none, MemberChange::default(), "an empty list is not all of them");
@@ -105,7 +116,10 @@ fn values_are_added_once_replaced_and_removed() {
         ]),
     );
     assert_eq!(after, json!({"emails": [{"value": "a", "type": "work"}, {"value": "c"}]}));
-    let after = user(before, json!([{"op": "replace", "path": "emails", "value": [{"value": "d"}]}, {"op": "remove", "path": "emails.value"}]));
+    let after = user(
+        before,
+        json!([{"op": "replace", "path": "emails", "value": [{"value": "d"}]}, {"op": "remove", "path": "emails.value"}]),
+    );
     assert_eq!(after["emails"], json!([{}]));
 }
 
@@ -124,7 +138,8 @@ fn what_cannot_be_meant_is_refused() {
         (json!([{"op": "replace", "path": "title.part", "value": "x"}]), Code::WrongPath),
         (json!([{"op": "replace", "path": 7, "value": "x"}]), Code::WrongPath),
     ] {
-        let told = changed(Kind::Person, json!({"title": "t"}), operations.clone()).map_err(|problem| problem.code);
+        let told =
+            changed(Kind::Person, json!({"title": "t"}), operations.clone()).map_err(|problem| problem.code);
         assert_eq!(told, Err(code), "{operations}");
     }
     for operations in [
@@ -135,10 +150,12 @@ fn what_cannot_be_meant_is_refused() {
     ] {
         assert!(changed(Kind::Group, json!({}), operations.clone()).is_err(), "{operations}");
     }
-    let many: Vec<Value> = (0..=limits::PUSHED_MEMBERS_OF_A_REQUEST_MAX).map(|n| json!({"value": n.to_string()})).collect();
+    let many: Vec<Value> =
+        (0..=limits::PUSHED_MEMBERS_OF_A_REQUEST_MAX).map(|n| json!({"value": n.to_string()})).collect();
     let told = changed(Kind::Group, json!({}), json!([{"op": "add", "path": "members", "value": many}]));
     assert_eq!(told.map_err(|problem| problem.code), Err(Code::TooLarge));
-    let many = vec![json!({"op": "replace", "path": "title", "value": "x"}); limits::PUSHED_OPERATIONS_MAX + 1];
+    let many =
+        vec![json!({"op": "replace", "path": "title", "value": "x"}); limits::PUSHED_OPERATIONS_MAX + 1];
     let told = changed(Kind::Person, json!({}), many.into());
     assert_eq!(told.map_err(|problem| problem.code), Err(Code::TooLarge));
 }
