@@ -24,7 +24,8 @@ const NOT_KEPT: [&str; 4] = ["id", "meta", "schemas", "groups"];
 pub(super) struct Content {
     pub(super) name: String,
     pub(super) external_id: Option<String>,
-    pub(super) active: bool,
+    /// Whether a person may enter; none where nothing was said of it.
+    pub(super) active: Option<bool>,
     pub(super) body: String,
     /// Members of a group, by their ids; none where nothing was said of them.
     pub(super) members: Option<Vec<String>>,
@@ -101,8 +102,10 @@ impl Content {
             Some(_) => return Err(wrong("`externalId` is a short text without control characters")),
         };
         let active = match (kind, fields.remove("active")) {
-            (Kind::Group, _) | (Kind::Person, None) => true,
-            (Kind::Person, Some(value)) => flag(&value).ok_or_else(|| wrong("`active` is true or false"))?,
+            (Kind::Group, _) | (Kind::Person, None) => None,
+            (Kind::Person, Some(value)) => {
+                Some(flag(&value).ok_or_else(|| wrong("`active` is true or false"))?)
+            }
         };
         let members = match (kind, fields.remove(MEMBERS)) {
             (Kind::Group, Some(members)) => Some(member_ids(&members)?),

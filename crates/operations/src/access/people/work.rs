@@ -258,7 +258,7 @@ pub(super) fn create(context: &Context<'_>, _: &Caller<'_>, request: CreatePerso
         id,
         name: content.name,
         external_id: content.external_id,
-        active: content.active,
+        active: content.active.unwrap_or(true),
         body: content.body,
         revision: 1,
         created_at: now,
@@ -402,6 +402,8 @@ fn put(
     now: i64,
 ) -> Worked<Pushed> {
     let Content { name, external_id, active, body, members: _ } = content;
+    // Whoever says nothing of it lets nobody in again.
+    let active = active.unwrap_or(known.active);
     let next = Pushed { name, external_id, active, body, changed_at: now, ..known };
     if of == PeopleKind::Groups {
         members_change(sql, connection, &next.id, change)?;

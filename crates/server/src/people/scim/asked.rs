@@ -10,6 +10,17 @@ use serde_json::{Value, json};
 use super::KIND;
 use crate::request;
 
+/// What stands in place of an id where a search comes in a body (RFC 7644, 3.4.3).
+const SEARCH: &str = ".search";
+/// Words of a query, and the fields of a request that they are; the first two are for one person as well.
+const FIELDS: [(&str, &str); 5] = [
+    ("attributes", "attributes"),
+    ("excludedAttributes", "excluded_attributes"),
+    ("filter", "filter"),
+    ("startIndex", "start_index"),
+    ("count", "count"),
+];
+
 /// What is asked of which authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
@@ -24,6 +35,8 @@ pub(super) enum What {
     ResourceTypes(Option<String>),
     Schemas(Option<String>),
     List(PeopleKind),
+    /// The same by a body, for whoever keeps filters out of addresses.
+    Search(PeopleKind),
     Create(PeopleKind),
     Show(PeopleKind, String),
     Replace(PeopleKind, String),
@@ -60,6 +73,7 @@ impl Asked {
                 Method::POST => Some(What::Create(of)),
                 _ => None,
             },
+            (_, Some(of), Some(id)) if id == SEARCH => (*verb == Method::POST).then_some(What::Search(of)),
             (_, Some(of), Some(id)) => match *verb {
                 Method::GET => Some(What::Show(of, id)),
                 Method::PUT => Some(What::Replace(of, id)),
@@ -82,7 +96,7 @@ impl Asked {
     pub(super) fn operation(&self) -> &'static dyn Callable {
         match self.what {
             What::Config | What::ResourceTypes(_) | What::Schemas(_) => &people::LOOK,
-            What::List(_) => &people::LIST,
+            What::List(_) | What::Search(_) => &people::LIST,
             What::Create(_) => &people::CREATE,
             What::Show(..) => &people::SHOW,
             What::Replace(..) => &people::REPLACE,
@@ -101,6 +115,7 @@ impl Asked {
         let mut asked = match &self.what {
             What::Config | What::ResourceTypes(_) | What::Schemas(_) => json!({ "authority": authority }),
             What::List(of) => json!({ "authority": authority, "of": of }),
+            What::Search(of) => searched(json!({ "authority": authority, "of": of }), sent()?),
             What::Create(of) => json!({ "authority": authority, "of": of, "resource": sent()? }),
             What::Show(of, id) => json!({ "authority": authority, "of": of, "id": id }),
             What::Replace(of, id) => {
@@ -113,15 +128,9 @@ impl Asked {
                 json!({ "authority": authority, "of": of, "id": id, "if_match": if_match })
             }
         };
-        let fields: &[(&str, &str)] = match self.what {
-            What::List(_) => &[
-                ("filter", "filter"),
-                ("attributes", "attributes"),
-                ("excludedAttributes", "excluded_attributes"),
-                ("startIndex", "start_index"),
-                ("count", "count"),
-            ],
-            What::Show(..) => &[("attributes", "attributes"), ("excludedAttributes", "excluded_attributes")],
+        let fields = match self.what {
+            What::List(_) => &FIELDS[..],
+            What::Show(..) => &FIELDS[..2],
             _ => &[],
         };
         for (name, text) in request::pairs(head.uri.query().unwrap_or_default())? {
@@ -138,6 +147,20 @@ impl Asked {
         }
         request::refuse_nul(asked)
     }
+}
+
+/// A search that a body asks for.
+fn searched(mut asked: Value, sent: Value) -> Value {
+    for (word, field) in FIELDS {
+        asked[field] = match &sent[word] {
+            // Names of attributes are a list there.
+            Value::Array(names) => {
+                names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",").into()
+            }
+            value => value.clone(),
+        };
+    }
+    asked
 }
 
 /// Takes out of a head which version whoever asks has seen.
@@ -171,6 +194,8 @@ mod tests {
             (Method::GET, "ServiceProviderConfig", Ok("people.look")),
             (Method::GET, "Schemas/urn:x", Ok("people.look")),
             (Method::GET, "ResourceTypes", Ok("people.look")),
+            (Method::POST, "Users/.search", Ok("people.list")),
+            (Method::DELETE, "Users/.search", Err(Code::WrongVerb)),
             (Method::DELETE, "Users", Err(Code::WrongVerb)),
             (Method::POST, "Users/7", Err(Code::WrongVerb)),
             (Method::POST, "Schemas", Err(Code::WrongVerb)),

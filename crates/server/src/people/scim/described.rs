@@ -94,6 +94,19 @@ fn several(name: &str, about: &str, parts: Vec<Value>) -> Value {
     })
 }
 
+/// Members of a group. What one is does not change: another one comes in its place.
+fn members() -> Value {
+    let mut parts = vec![
+        attribute("value", "string", (true, true), "none", "The id."),
+        attribute("type", "string", (false, false), "none", "`User` or `Group`."),
+        attribute("$ref", "reference", (false, true), "none", "Where it is found."),
+    ];
+    parts[1]["canonicalValues"] = json!(["User", "Group"]);
+    parts[2]["referenceTypes"] = json!(["User", "Group"]);
+    parts.iter_mut().for_each(|part| part["mutability"] = "immutable".into());
+    several("members", "Who is in it: people and groups.", parts)
+}
+
 /// Attributes that mean something here, or that providers send to everybody.
 pub(super) fn schemas(authority: &str) -> Vec<Value> {
     let text = |name: &str, about: &str| attribute(name, "string", (false, false), "none", about);
@@ -155,19 +168,7 @@ pub(super) fn schemas(authority: &str) -> Vec<Value> {
             vec![
                 attribute("displayName", "string", (true, false), "none", "The name of the group."),
                 external(),
-                several(
-                    "members",
-                    "Who is in it: people and groups.",
-                    vec![
-                        attribute("value", "string", (true, true), "none", "The id."),
-                        text("type", "`User` or `Group`."),
-                        json!({
-                            "name": "$ref", "type": "reference", "referenceTypes": ["User", "Group"], "multiValued": false,
-                            "description": "Where it is found.", "required": false, "caseExact": true, "mutability": "readOnly",
-                            "returned": "default", "uniqueness": "none",
-                        }),
-                    ],
-                ),
+                members(),
             ],
         ),
         schema(

@@ -69,7 +69,7 @@ fn written(asked: &Asked, mut answer: Value) -> Result<Response> {
         What::Config => ok(&described::config(&asked.authority)),
         What::ResourceTypes(id) => ok(&chosen(described::resource_types(&asked.authority), id.as_deref())?),
         What::Schemas(id) => ok(&chosen(described::schemas(&asked.authority), id.as_deref())?),
-        What::List(_) => {
+        What::List(_) | What::Search(_) => {
             let resources = answer["resources"].take();
             let count = resources.as_array().map_or(0, Vec::len);
             ok(&list(resources, count, &answer["total"], &answer["start_index"]))

@@ -167,6 +167,10 @@ fn a_change_of_members_counts_with_the_next_search() {
             .is(200);
         assert_eq!(pushing.finds("ann"), [""; 0]);
         pushing
+            .send("PUT", &format!("/Users/{ann}"), &json!({"userName": "ann", "name": {"givenName": "Ann"}}))
+            .is(200);
+        assert_eq!(pushing.finds("ann"), [""; 0], "nobody has said that she may enter again");
+        pushing
             .patch(&format!("/Users/{ann}"), &json!([{"op": "replace", "value": {"active": true}}]))
             .is(200);
         assert_eq!(pushing.finds("ann"), ["ann.txt", "staff.txt"]);
@@ -251,7 +255,8 @@ fn whoever_has_not_the_role_pushes_nobody_and_whoever_has_it_does_nothing_else()
     pushing.create("/Users", &ann);
     pushing.service.ask("DELETE", "/api/v1/authorities/acme").is(200);
     refused(pushing.request("GET", "/Users").send(address), 404, None);
-    sandbox.run(&["apply", "-f", "declaration.json"]).exits(0);
+    let socket = format!("unix:{}", sandbox.data().join("ingather.sock").display());
+    sandbox.run(&["apply", "-f", "declaration.json", "--server", &socket]).exits(0);
     assert_eq!(pushing.get("/Users")["totalResults"], json!(0));
 }
 
@@ -308,6 +313,10 @@ fn people_are_found_by_filters_page_by_page_and_changed_as_they_were_seen() {
             Some("invalidFilter"),
         );
     }
+    let sought = json!({"filter": "active eq true", "startIndex": 2, "count": 2, "attributes": ["userName"]});
+    let page = pushing.send("POST", "/Users/.search", &sought).is(200).json();
+    assert_eq!((&page["totalResults"], page["Resources"].as_array().unwrap().len()), (&json!(4), 2));
+    assert_eq!(page["Resources"][0].as_object().unwrap().len(), 3);
     let groups = pushing.get("/Groups?filter=displayName+eq+%22staff%22&excludedAttributes=members");
     assert_eq!((&groups["totalResults"], groups["Resources"][0].get("members")), (&json!(1), None));
     let path = format!("/Groups/{group}");
