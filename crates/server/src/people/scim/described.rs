@@ -94,6 +94,20 @@ fn several(name: &str, about: &str, parts: Vec<Value>) -> Value {
     })
 }
 
+/// An attribute that has one value with parts.
+fn one_of(mut attribute: Value) -> Value {
+    attribute["multiValued"] = false.into();
+    attribute
+}
+
+fn text(name: &str, about: &str) -> Value {
+    attribute(name, "string", (false, false), "none", about)
+}
+
+fn manager() -> Value {
+    one_of(several("manager", "The manager; kept, and nothing else.", vec![text("value", "Their id.")]))
+}
+
 /// Members of a group. What one is does not change: another one comes in its place.
 fn members() -> Value {
     let mut parts = vec![
@@ -109,7 +123,6 @@ fn members() -> Value {
 
 /// Attributes that mean something here, or that providers send to everybody.
 pub(super) fn schemas(authority: &str) -> Vec<Value> {
-    let text = |name: &str, about: &str| attribute(name, "string", (false, false), "none", about);
     let schema = |id: &str, name: &str, about: &str, attributes: Vec<Value>| {
         json!({
             "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Schema"],
@@ -121,16 +134,6 @@ pub(super) fn schemas(authority: &str) -> Vec<Value> {
         })
     };
     let external = || attribute("externalId", "string", (false, true), "none", "What the provider calls it.");
-    let mut name = several(
-        "name",
-        "The parts of the name; kept, and nothing else.",
-        vec![
-            text("formatted", "All of it."),
-            text("familyName", "The family name."),
-            text("givenName", "The given name."),
-        ],
-    );
-    name["multiValued"] = false.into();
     let values = || {
         vec![
             text("value", "The value."),
@@ -138,9 +141,6 @@ pub(super) fn schemas(authority: &str) -> Vec<Value> {
             attribute("primary", "boolean", (false, false), "none", "Whether it is the first one."),
         ]
     };
-    let mut manager =
-        several("manager", "The manager; kept, and nothing else.", vec![text("value", "Their id.")]);
-    manager["multiValued"] = false.into();
     vec![
         schema(
             USER,
@@ -157,7 +157,15 @@ pub(super) fn schemas(authority: &str) -> Vec<Value> {
                 external(),
                 attribute("active", "boolean", (false, false), "none", "Whether the person may enter."),
                 text("displayName", "The name to show."),
-                name,
+                one_of(several(
+                    "name",
+                    "The parts of the name; kept, and nothing else.",
+                    vec![
+                        text("formatted", "All of it."),
+                        text("familyName", "The family name."),
+                        text("givenName", "The given name."),
+                    ],
+                )),
                 several("emails", "Addresses; kept, and nothing else.", values()),
             ],
         ),
@@ -175,7 +183,7 @@ pub(super) fn schemas(authority: &str) -> Vec<Value> {
             ENTERPRISE,
             "EnterpriseUser",
             "More of a person; kept, and nothing else.",
-            vec![text("employeeNumber", "Their number."), text("department", "Their department."), manager],
+            vec![text("employeeNumber", "Their number."), text("department", "Their department."), manager()],
         ),
     ]
 }
