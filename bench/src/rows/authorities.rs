@@ -38,7 +38,7 @@ static SLOW: AuthorityKind = AuthorityKind {
     about: "Answers late.",
     schema: schema_of::<Settings>,
     kept: Duration::ZERO,
-    open: |_| Ok(Arc::new(Slow)),
+    open: |_, _| Ok(Arc::new(Slow)),
 };
 static KINDS: &[&AuthorityKind] = &[&SLOW];
 

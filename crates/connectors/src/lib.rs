@@ -64,6 +64,8 @@ pub const AUTHORITIES: &[&AuthorityKind] = &[
     #[cfg(feature = "ldap")]
     &ingather_directory::oidc::AUTHORITY,
     #[cfg(feature = "ldap")]
+    &ingather_directory::scim::AUTHORITY,
+    #[cfg(feature = "ldap")]
     &ingather_directory::sql::AUTHORITY,
     &unix::AUTHORITY,
 ];

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use garde::Validate;
-use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind, Pushed};
 use ingather_contract::call::CallContext;
 use ingather_contract::settings;
 use ingather_model::access::Tokens;
@@ -55,7 +55,7 @@ fn absolute(path: &Path, _: &()) -> garde::Result {
     }
 }
 
-fn open(value: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault> {
+fn open(value: &serde_json::Value, _: Option<Arc<dyn Pushed>>) -> Result<Arc<dyn Authority>, Fault> {
     let Settings { file } = settings::read(value)?;
     Ok(Arc::new(Listed { file, read: Mutex::default() }))
 }
@@ -217,7 +217,7 @@ mod tests {
             "groups": {"a": ["b"], "b": ["c", "a"], "c": ["c"]},
             "shut_out": ["dan", "nobody"],
         }));
-        let authority = open(&settings).unwrap();
+        let authority = open(&settings, None).unwrap();
         let ask = |name: &str| ask(authority.as_ref(), name, 0);
         assert_eq!(ask("ann"), known("a b c"));
         assert_eq!(ask("bob"), known("a b c x"));
@@ -232,7 +232,7 @@ mod tests {
     fn more_tokens_than_a_user_may_hold_are_not_whole() {
         let many: Vec<String> = (0..=limits::TOKENS_OF_A_USER_MAX).map(|n| n.to_string()).collect();
         let (_folder, _, settings) = made(&json!({"users": {"ann": many}}));
-        match ask(open(&settings).unwrap().as_ref(), "ann", 0) {
+        match ask(open(&settings, None).unwrap().as_ref(), "ann", 0) {
             Ok(Answer::Known(tokens)) => assert!(!tokens.are_whole()),
             other => panic!("{other:?}"),
         }
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_changed_file_is_read_again_also_within_the_grain_of_its_time_and_a_damaged_one_answers_for_nobody() {
         let (_folder, file, settings) = made(&json!({"users": {"ann": ["old"]}}));
-        let authority = open(&settings).unwrap();
+        let authority = open(&settings, None).unwrap();
         let time = File::open(&file).unwrap().metadata().unwrap().modified().unwrap();
         let now = time.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
         let rewrite = |text: &str| {
@@ -266,7 +266,7 @@ mod tests {
         for wrong in
             [json!({}), json!({"file": "people.json"}), json!({"file": 1}), json!({"file": "/p", "x": 1})]
         {
-            assert_eq!(open(&wrong).err().unwrap().reason().code, "settings", "{wrong}");
+            assert_eq!(open(&wrong, None).err().unwrap().reason().code, "settings", "{wrong}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) const AUTHORITY: AuthorityKind = AuthorityKind {
     about: "Knows nobody: in place of the users of this machine, where none of them is to find more than everybody.",
     schema: settings::schema_of::<NoSettings>,
     kept: Duration::ZERO,
-    open: |value| {
+    open: |value, _| {
         settings::read::<NoSettings>(value)?;
         Ok(Arc::new(Nobody))
     },

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ingather_contract::authority::{Account as Asked, Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account as Asked, Answer, Authority, AuthorityKind, Pushed};
 use ingather_contract::call::CallContext;
 use ingather_contract::settings::{self, NoSettings};
 use ingather_model::access::{Tokens, UNIX_EVERYONE, unix_group, unix_user};
@@ -28,7 +28,7 @@ pub const AUTHORITY: AuthorityKind = AuthorityKind {
     open,
 };
 
-fn open(value: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault> {
+fn open(value: &serde_json::Value, _: Option<Arc<dyn Pushed>>) -> Result<Arc<dyn Authority>, Fault> {
     settings::read::<NoSettings>(value)?;
     Ok(Arc::new(Accounts::of_this_machine()))
 }
@@ -306,7 +306,7 @@ mod tests {
     fn it_keeps_what_an_authority_promises_where_groups_and_accounts_cannot_be_read() {
         let made = || MACHINE.with(|folder| machine(folder.path(), "group: files\n", "exit 1"));
         static KIND: AuthorityKind = AuthorityKind {
-            open: |_| {
+            open: |_, _| {
                 Ok(Arc::new(MACHINE.with(|folder| Accounts {
                     passwd: folder.path().join("passwd"),
                     group: folder.path().join("group"),

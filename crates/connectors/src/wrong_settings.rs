@@ -95,7 +95,7 @@ fn no_connector_tells_what_was_typed_into_a_setting_that_it_refuses() {
         let count = refused(kind.name, &(kind.schema)(), &|value| {
             // As with outputs: a file that can be named so.
             let is_path = value["file"].as_str().is_some_and(|file| Path::new(file).is_absolute());
-            (kind.open)(value).err().filter(|_| !is_path)
+            (kind.open)(value, None).err().filter(|_| !is_path)
         });
         assert!(count > 2, "{}", kind.name);
     }

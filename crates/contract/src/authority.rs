@@ -21,8 +21,52 @@ pub struct AuthorityKind {
     /// How long an answer about somebody whom it knows is kept where its definition says nothing of that; none: not at all,
     /// since it costs next to nothing and changes are to count at once.
     pub kept: Duration,
-    /// Opens it; settings were checked before. It connects to nothing yet.
-    pub open: fn(settings: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault>,
+    /// Opens it; settings were checked before. It connects to nothing yet. `pushed`: whom somebody pushes into it; none of one that is only
+    /// tried, or that nobody has declared.
+    pub open: fn(
+        settings: &serde_json::Value,
+        pushed: Option<Arc<dyn Pushed>>,
+    ) -> Result<Arc<dyn Authority>, Fault>,
+}
+
+/// People and groups that somebody pushes into one authority (decision 0048). The program keeps them: an authority only looks.
+pub trait Pushed: Send + Sync {
+    /// The person of this name, and groups that they are in, directly or by other groups, all as they are at one moment. No more than `most`
+    /// groups are looked for.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn person(&self, name: &str, most: usize) -> Result<Option<PushedPerson>, Fault>;
+
+    /// How many people and how many groups there are.
+    ///
+    /// # Errors
+    /// As [`Pushed::person`].
+    fn count(&self) -> Result<(u64, u64), Fault>;
+}
+
+/// A person who was pushed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PushedPerson {
+    /// What they are, with what they are called.
+    pub called: PushedNames,
+    /// Whether they may enter.
+    pub active: bool,
+    /// Groups that they are in, each once.
+    pub groups: Vec<PushedNames>,
+    /// Whether these are all.
+    pub whole: bool,
+}
+
+/// What a person or a group that was pushed is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PushedNames {
+    /// What the program has called it; nothing else is ever called so.
+    pub id: String,
+    /// The name that it was pushed with.
+    pub name: String,
+    /// What whoever pushes calls it, where they have said so.
+    pub external_id: Option<String>,
 }
 
 /// What a person presents to say who they are, such as a token of OpenID Connect: whoever has it is that person to all who believe it. So

@@ -70,6 +70,11 @@ problems! {
     NoSuchConnector = "no_such_connector", 404, USAGE, "This program has no connector or transform of that name.", "Take one that `ingather pipeline stages` or the manual names.";
     NoSuchAuthority = "no_such_authority", 404, USAGE, "There is no authority of that name.", "Take a name of `ingather authority list`.";
     NoSuchUser = "no_such_user", 404, USAGE, "Nobody of that name may enter.", "Check the name.";
+    NoSuchPerson = "no_such_person", 404, USAGE, "Nobody of that id was pushed.", "Look for them by their name.";
+    PersonExists = "person_exists", 409, USAGE, "Somebody has that name.", "Change that person, or take another name.";
+    WrongValue = "wrong_value", 400, USAGE, "A value of somebody who is pushed cannot be kept.", "Correct the value that the sentence names.";
+    WrongPath = "wrong_path", 400, USAGE, "What is to be changed of somebody cannot be meant.", "Correct the path that the sentence names.";
+    WrongFilter = "wrong_filter", 400, USAGE, "The filter cannot be meant.", "Take a condition that `docs/manual/scim.md` has.";
     Definition = "definition", 400, USAGE, "The definition of a job cannot work.", "Correct what the sentence names.";
     Source = "source", 422, USAGE, "The source cannot be looked at.", "Mount it, or check its path or address, and whether it may be read.";
     Deleting = "deleting", 409, USAGE, "The job is being deleted.", "Let `ingather job delete` come to its end.";
@@ -328,6 +333,11 @@ mod tests {
         Code::TooLarge,
         Code::KeyReused,
         Code::TooMany,
+        Code::NoSuchPerson,
+        Code::PersonExists,
+        Code::WrongValue,
+        Code::WrongPath,
+        Code::WrongFilter,
         Code::Unauthenticated,
         Code::InvalidToken,
         Code::AuthorityAway,

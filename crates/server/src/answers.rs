@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use ingather_model::access::identity::Identity;
@@ -250,23 +251,42 @@ pub(crate) async fn answer(
     parts: Vec<(String, String)>,
     request: Request,
 ) -> Response {
-    let mut response = match answered(&answers, operation, parts, request).await {
+    let make =
+        move |head: &Parts, body: &[u8]| request::request(operation, parts, &head.uri, &head.headers, body);
+    let mut response = match told(&answers, operation, Box::new(make), request).await {
         Ok(answered) => answered.response(),
-        Err(problem) => {
-            if problem.code.row().status >= 500 {
-                let request = REQUEST.try_with(Clone::clone).unwrap_or_default();
-                answers.log_failure(operation.name, &problem, &request);
-            }
-            problems::response(&problem)
-        }
+        Err(problem) => problems::response(&problem),
     };
     response.extensions_mut().insert(CountedAs(operation.name));
     response
 }
 
+/// Makes the request of an operation, of the head and the body of one over HTTP.
+pub(crate) type Make = Box<dyn FnOnce(&Parts, &[u8]) -> Result<Value> + Send>;
+
+/// What an operation answers, for whoever tells it in words of their own; the log is told of failures.
+///
+/// # Errors
+/// What the operation says, or what hinders the answer.
+pub(crate) async fn told(
+    answers: &Answers,
+    operation: &'static dyn Callable,
+    make: Make,
+    request: Request,
+) -> Result<Answered> {
+    let told = answered(answers, operation, make, request).await;
+    if let Err(problem) = &told
+        && problem.code.row().status >= 500
+    {
+        let request = REQUEST.try_with(Clone::clone).unwrap_or_default();
+        answers.log_failure(operation.name, problem, &request);
+    }
+    told
+}
+
 /// What an operation has answered, and what is said of that in the head.
-struct Answered {
-    answer: Value,
+pub(crate) struct Answered {
+    pub(crate) answer: Value,
     /// What tells this definition of a job from others.
     tag: Option<String>,
     /// It was done before.
@@ -290,7 +310,7 @@ impl Answered {
 async fn answered(
     answers: &Answers,
     operation: &'static dyn Callable,
-    parts: Vec<(String, String)>,
+    make: Make,
     request: Request,
 ) -> Result<Answered> {
     let (head, body) = request.into_parts();
@@ -303,7 +323,7 @@ async fn answered(
     let work = move |context: &Context<'_>| {
         let _of_token = of_token;
         let asker = asking.asker(context)?;
-        let request = request::request(operation, parts, &head.uri, &head.headers, &body)?;
+        let request = make(&head, &body)?;
         // Whoever may not ask is told no more than that.
         if !asker.may(operation, &request) {
             if operation.effect == Effect::Changes {

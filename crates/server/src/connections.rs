@@ -23,6 +23,7 @@ use tower_service::Service as _;
 
 use crate::answers::Answers;
 use crate::asking::Peer;
+use crate::people::user_acls::{self, UserAcls};
 use crate::places::{Places, Turn};
 use crate::problems::REQUEST;
 use crate::proxies::Proxies;
@@ -30,7 +31,6 @@ use crate::rates::Rates;
 use crate::routes::{Site, routes};
 use crate::slow::{Patient, Stream};
 use crate::tls::Tls;
-use crate::user_acls::{self, UserAcls};
 
 /// Longest wait before another connection is accepted, when the machine had no room for one.
 const AGAIN: Duration = Duration::from_millis(100);

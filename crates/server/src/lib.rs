@@ -5,7 +5,7 @@
 //! operation work in a thread of its own and writes what it says · `problems` is how a problem is told · `repeats` knows what was done before ·
 //! `rates` says how often somebody may search · `description` is the OpenAPI
 //! document · `metrics` is what monitoring systems ask for · `stream` tells what happens ·
-//! `pages` is the search page for people · `user_acls` is what plug-ins of ManifoldCF ask · `connections` accepts clients and bounds what each of them may cost · `places` says who makes room · `tls` encrypts ·
+//! `pages` is the search page for people · `people` is what plug-ins of ManifoldCF ask, and what identity providers push (SCIM) · `connections` accepts clients and bounds what each of them may cost · `places` says who makes room · `tls` encrypts ·
 //! `client` is the other side.
 
 mod answers;
@@ -16,6 +16,7 @@ mod description;
 mod failures;
 mod metrics;
 mod pages;
+mod people;
 mod places;
 mod problems;
 mod proxies;
@@ -26,12 +27,11 @@ mod routes;
 mod slow;
 mod stream;
 mod tls;
-mod user_acls;
 
 pub use client::Client;
 pub use connections::{Front, Listening, Stop};
 pub use description::description;
+pub use people::user_acls::UserAcls;
 pub use proxies::{Proxies, USER};
 pub use request::API;
 pub use tls::Tls;
-pub use user_acls::UserAcls;

@@ -37,8 +37,14 @@ pub(crate) fn response(problem: &Problem) -> Response {
     if let Ok(request) = REQUEST.try_with(Clone::clone) {
         told["request"] = request.into();
     }
+    self::told(problem.code, "application/problem+json", &told)
+}
+
+/// A response that tells of a problem, in whatever words.
+pub(crate) fn told(code: Code, kind: &'static str, told: &Value) -> Response {
+    let row = code.row();
     let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = json_response(status, "application/problem+json", &told);
+    let mut response = json_response(status, kind, told);
     let headers = response.headers_mut();
     let challenge = match row.code {
         Code::Unauthenticated => Some("Bearer"),

@@ -55,7 +55,14 @@ pub(crate) fn request(
             return Err(twice(&name));
         }
     }
-    let request = Value::Object(fields);
+    refuse_nul(Value::Object(fields))
+}
+
+/// A request in which no text has the one character that nothing here can have.
+///
+/// # Errors
+/// `WrongUse`.
+pub(crate) fn refuse_nul(request: Value) -> Result<Value> {
     if has_nul(&request) { Err(nul()) } else { Ok(request) }
 }
 
@@ -79,10 +86,19 @@ fn in_body(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>> {
     if body.is_empty() {
         return Ok(Map::new());
     }
+    json(&["application/json"], headers, body)
+}
+
+/// The object of a body of one of these kinds, the first of which is the usual one.
+///
+/// # Errors
+/// `WrongUse`.
+pub(crate) fn json(kinds: &[&str], headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>> {
     // A page of somebody else can make a browser send other kinds without asking first.
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if kind.split(';').next().is_none_or(|kind| !kind.trim().eq_ignore_ascii_case("application/json")) {
-        return Err(Problem::usage("a body is JSON; send it with `Content-Type: application/json`"));
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kinds.iter().any(|known| known.eq_ignore_ascii_case(kind)) {
+        return Err(Problem::usage(format!("a body is JSON; send it with `Content-Type: {}`", kinds[0])));
     }
     match serde_json::from_slice(body).map(|Once(value)| value) {
         Ok(Value::Object(fields)) => Ok(fields),

@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::answers::{self, Answers};
 use crate::description::description;
 use crate::pages::pages;
+use crate::people::scim;
 use crate::problems::{self, json_response};
 use crate::request::API;
 use crate::stream;
@@ -61,6 +62,7 @@ pub(crate) fn routes(answers: Arc<Answers>, site: Site) -> Router {
     }
     router
         .with_state(answers.clone())
+        .merge(scim::routes(answers.clone()))
         .merge(pages(answers, site))
         .fallback(nothing)
         .method_not_allowed_fallback(wrong_verb)

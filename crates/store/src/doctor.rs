@@ -190,6 +190,13 @@ checks! {
     23 lost_connections Other DOCTOR_LOST_CONNECTIONS Repair::ByHand, false,
         "job or delivery refers to a connection that is not there",
         "jobs or deliveries refer to a connection that is not there", "restore a backup";
+    24 people_of_no_authority Other DOCTOR_PEOPLE_OF_NO_AUTHORITY Repair::Statements(&[&queries::DOCTOR_DROP_MEMBERSHIP_OF_NO_AUTHORITY,
+            &queries::DOCTOR_DROP_PERSON_GROUP_OF_NO_AUTHORITY, &queries::DOCTOR_DROP_PERSON_OF_NO_AUTHORITY]), false,
+        "authority that is not there has people",
+        "authorities that are not there have people", "--repair drops them";
+    24 members_of_nothing Other DOCTOR_MEMBERS_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_MEMBERS]), false,
+        "authority has members of a group that is not there, or who are not there themselves",
+        "authorities have members of groups that are not there, or who are not there themselves", "--repair drops them";
 }
 
 /// Checks of design store 4.2 that say nothing about this schema, and why.

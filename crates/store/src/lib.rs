@@ -30,5 +30,5 @@ pub use db::stopping::end_statements_when;
 pub use db::{Durability, Reader, Sql, Store, Target, Writes};
 pub use documents::{events, states};
 pub use error::{StoreCode, StoreError, lacks_handles};
-pub use rights::{api_keys, audit, authorities, leases, secrets};
+pub use rights::{api_keys, audit, authorities, leases, people, secrets};
 pub use runs::erased;

@@ -31,6 +31,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (21, "events", include_str!("../migrations/0021_events.sql")),
     (22, "dates", include_str!("../migrations/0022_dates.sql")),
     (23, "authorities", include_str!("../migrations/0023_authorities.sql")),
+    (24, "people", include_str!("../migrations/0024_people.sql")),
 ];
 
 /// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times

@@ -381,7 +381,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use garde::Validate;
-use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind, Pushed};
 use ingather_contract::call::CallContext;
 use ingather_model::access::Tokens;
 use ingather_model::fault::Fault;
@@ -408,7 +408,7 @@ struct Settings {
     users: BTreeMap<String, Vec<String>>,
 }
 
-fn open(value: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault> {
+fn open(value: &serde_json::Value, _: Option<Arc<dyn Pushed>>) -> Result<Arc<dyn Authority>, Fault> {
     Ok(Arc::new(__Type__ { settings: settings::read(value)? }))
 }
 
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn settings_that_nobody_knows_are_refused() {
-        assert!((AUTHORITY.open)(&serde_json::json!({"users": {}, "colour": "red"})).is_err());
+        assert!((AUTHORITY.open)(&serde_json::json!({"users": {}, "colour": "red"}), None).is_err());
     }
 }
 "###;

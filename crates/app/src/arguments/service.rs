@@ -214,4 +214,6 @@ pub(crate) enum RoleWord {
     Searcher,
     /// Ask what users hold and may see.
     TokenReader,
+    /// Push people and groups into authorities of the kind `scim`.
+    Provisioner,
 }

@@ -85,5 +85,6 @@ fn role(word: RoleWord) -> Role {
         RoleWord::Operator => Role::Operator,
         RoleWord::Searcher => Role::Searcher,
         RoleWord::TokenReader => Role::TokenReader,
+        RoleWord::Provisioner => Role::Provisioner,
     }
 }

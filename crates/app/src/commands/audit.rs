@@ -21,11 +21,11 @@ pub(crate) fn run(global: &Global, limit: u32) -> Result<u8> {
         return Ok(exit::DONE);
     }
     let row = |change: &Change| {
-        let Change { number: _, at, caller, operation, job, api_key, outcome } = change;
-        let about = if job.is_empty() { api_key } else { job };
+        let Change { number: _, at, caller, operation, job, api_key, person, outcome } = change;
+        let about = [job, api_key, person].into_iter().find(|about| !about.is_empty()).unwrap_or(job);
         vec![show::time(*at), caller.clone(), operation.clone(), about.clone(), outcome.clone()]
     };
     let rows: Vec<Vec<String>> = changes.iter().map(row).collect();
-    show::table(&["WHEN", "WHO", "OPERATION", "JOB OR KEY", "OUTCOME"], &rows);
+    show::table(&["WHEN", "WHO", "OPERATION", "ABOUT", "OUTCOME"], &rows);
     Ok(exit::DONE)
 }

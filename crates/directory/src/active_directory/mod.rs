@@ -12,7 +12,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind, Pushed};
 use ingather_contract::call::CallContext;
 use ingather_contract::settings as contract_settings;
 use ingather_model::access::authority::WITHIN_MS;
@@ -41,7 +41,7 @@ const CAPABILITY: &str = "1.2.840.113556.1.4.800";
 /// An account that each domain has, and that nobody can rename.
 const IN_EACH_DOMAIN: &str = "krbtgt";
 
-fn open(value: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault> {
+fn open(value: &serde_json::Value, _: Option<Arc<dyn Pushed>>) -> Result<Arc<dyn Authority>, Fault> {
     let mut meant = settings::read(value)?;
     let servers = Servers {
         servers: std::mem::take(&mut meant.servers),

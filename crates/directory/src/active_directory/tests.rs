@@ -33,7 +33,7 @@ fn ask(authority: &dyn Authority, name: &str) -> Result<Answer, Fault> {
 }
 
 fn opened(settings: &Value) -> Arc<dyn Authority> {
-    super::open(settings).unwrap()
+    super::open(settings, None).unwrap()
 }
 
 /// Tokens of an answer that is whole.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ingather_contract::authority::{
-    Account, Answer, Authority, AuthorityKind, OF_WHAT_IS_PRESENTED, Presented, Whose,
+    Account, Answer, Authority, AuthorityKind, OF_WHAT_IS_PRESENTED, Presented, Pushed, Whose,
 };
 use ingather_contract::call::CallContext;
 use ingather_contract::settings as contract_settings;
@@ -41,7 +41,7 @@ pub const AUTHORITY: AuthorityKind = AuthorityKind {
     open,
 };
 
-fn open(value: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault> {
+fn open(value: &serde_json::Value, _: Option<Arc<dyn Pushed>>) -> Result<Arc<dyn Authority>, Fault> {
     Ok(Arc::new(Issuer { meant: settings::read(value)?, provider: Provider::default() }))
 }
 

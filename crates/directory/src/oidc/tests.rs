@@ -38,7 +38,7 @@ struct World {
 
 impl World {
     fn of(settings: &Value) -> World {
-        World { authority: super::open(settings).unwrap(), clock: Arc::default() }
+        World { authority: super::open(settings, None).unwrap(), clock: Arc::default() }
     }
 
     fn call(&self) -> CallContext {

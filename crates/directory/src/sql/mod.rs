@@ -13,7 +13,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind};
+use ingather_contract::authority::{Account, Answer, Authority, AuthorityKind, Pushed};
 use ingather_contract::call::CallContext;
 use ingather_contract::settings as contract_settings;
 use ingather_model::access::Tokens;
@@ -37,7 +37,7 @@ pub const AUTHORITY: AuthorityKind = AuthorityKind {
     open,
 };
 
-fn open(value: &serde_json::Value) -> Result<Arc<dyn Authority>, Fault> {
+fn open(value: &serde_json::Value, _: Option<Arc<dyn Pushed>>) -> Result<Arc<dyn Authority>, Fault> {
     let (server, meant) = settings::read(value)?;
     Ok(Arc::new(Database { meant, pool: Pool::new(server) }))
 }

@@ -36,7 +36,7 @@ fn ask_within(authority: &dyn Authority, name: &str, within: Duration) -> Result
 }
 
 fn opened(settings: &Value) -> Arc<dyn Authority> {
-    super::open(settings).unwrap()
+    super::open(settings, None).unwrap()
 }
 
 /// Tokens in order, and whether the answer is whole.

@@ -2,10 +2,12 @@
 
 mod directory;
 mod oidc;
+mod pushed;
 mod web;
 
 pub use directory::*;
 pub use oidc::*;
+pub use pushed::*;
 pub use web::*;
 
 /// Items of one listing page; larger folders come in several pages (design store 1.3: 4,096 rows a transaction).

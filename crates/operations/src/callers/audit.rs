@@ -6,17 +6,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::access::people;
 use crate::context::{Caller, Context};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::page;
 use crate::problem::Result;
 
 const CHANGES: &str = r#"{"changes": [{"number": 12, "at": 1767225600000, "caller": "key ann", "operation": "jobs.start",
-    "job": "share", "api_key": "", "outcome": "done"}, {"number": 11, "at": 1767225600000, "caller": "user 0",
-    "operation": "api_keys.create", "job": "", "api_key": "ann", "outcome": "done"}], "next": "0a1b2c3d3132"}"#;
+    "job": "share", "api_key": "", "person": "", "outcome": "done"}, {"number": 11, "at": 1767225600000, "caller": "user 0",
+    "operation": "api_keys.create", "job": "", "api_key": "ann", "person": "", "outcome": "done"}], "next": "0a1b2c3d3132"}"#;
 
 /// What the names of operations about API keys begin with.
 const OF_API_KEYS: &str = "api_keys.";
+/// And those about people who are pushed.
+const OF_PEOPLE: &str = "people.";
 /// Characters of a name that are put on record.
 const ABOUT_MAX: usize = 200;
 
@@ -76,6 +79,9 @@ pub struct Change {
     /// The API key that it is about; empty where it is about none.
     #[serde(default)]
     pub api_key: String,
+    /// Who was pushed: the authority, `users` or `groups`, and the id, or the name of somebody new; empty where it is about nobody.
+    #[serde(default)]
+    pub person: String,
     /// `begun`, `done`, or the code of the problem. One that stays `begun` was cut off by the end of the program.
     pub outcome: String,
 }
@@ -92,19 +98,24 @@ fn list(context: &Context<'_>, _: &Caller<'_>, request: ListChanges) -> Result<C
     found.truncate(length);
     let next = found.last().filter(|_| more).map(|last| page::cursor(&of, &last.number.to_string()));
     let change = |one: stored::Change| {
-        let (job, api_key) = match one.operation.starts_with(OF_API_KEYS) {
-            true => (String::new(), one.about),
-            false => (one.about, String::new()),
+        let none = String::new;
+        let (job, api_key, person) = match one.operation.as_str() {
+            of if of.starts_with(OF_API_KEYS) => (none(), one.about, none()),
+            of if of.starts_with(OF_PEOPLE) => (none(), none(), one.about),
+            _ => (one.about, none(), none()),
         };
         let stored::Change { number, at, caller, operation, outcome, .. } = one;
-        Change { number, at, caller, operation, job, api_key, outcome }
+        Change { number, at, caller, operation, job, api_key, person, outcome }
     };
     Ok(ChangeList { changes: found.into_iter().map(change).collect(), next })
 }
 
-/// What a change is about, by its request: the name of a job or of an API key, the root of a job that gets its name from it, or nothing that
+/// What a change is about, by its request: the name of a job or of an API key, somebody who is pushed, the root of a job that gets its name from it, or nothing that
 /// has a name.
 pub(crate) fn about(operation: &str, request: &Value) -> String {
+    if operation.starts_with(OF_PEOPLE) {
+        return people::about(request).chars().take(ABOUT_MAX).collect();
+    }
     let fields = if operation.starts_with(OF_API_KEYS) { &["name"][..] } else { &["job", "name", "root"] };
     let named = fields.iter().find_map(|field| request.get(field)?.as_str()).unwrap_or_default();
     // Whoever asks may have made one up.

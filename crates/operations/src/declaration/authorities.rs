@@ -260,7 +260,7 @@ fn declared(
     }
     let asking = given.asking();
     check_asking(&asking).map_err(asked)?;
-    (kind.open)(&settings).map_err(|fault| asked(fault.reason().message))?;
+    (kind.open)(&settings, None).map_err(|fault| asked(fault.reason().message))?;
     let group = Group::named(given.group.clone().unwrap_or_default());
     Ok(Declared { kind: given.kind.clone(), settings, group, asking })
 }

@@ -54,11 +54,14 @@ pub enum Role {
     Searcher,
     /// Ask what users hold and may see.
     TokenReader,
+    /// Push people and groups into authorities.
+    Provisioner,
 }
 
 impl Role {
     /// Every role.
-    pub const ALL: &'static [Role] = &[Role::Admin, Role::Operator, Role::Searcher, Role::TokenReader];
+    pub const ALL: &'static [Role] =
+        &[Role::Admin, Role::Operator, Role::Searcher, Role::TokenReader, Role::Provisioner];
 
     /// Its word.
     pub const fn as_str(self) -> &'static str {
@@ -67,6 +70,7 @@ impl Role {
             Role::Operator => "operator",
             Role::Searcher => "searcher",
             Role::TokenReader => "token-reader",
+            Role::Provisioner => "provisioner",
         }
     }
 }

@@ -7,6 +7,7 @@ use ingather_model::ids::ConnectionId;
 use crate::connections::{self, Role};
 use crate::db::{Sql, Value};
 use crate::error::{Result, StoreError};
+use crate::people;
 use crate::{queries, secrets};
 
 /// An authority.
@@ -99,12 +100,14 @@ pub fn declare(sql: &mut Sql<'_>, name: &str, declared: &Declared, now: i64) -> 
     Ok(())
 }
 
-/// Removes the authority of this name; whether there was one.
+/// Removes the authority of this name, with whom somebody pushed into it; whether there was one.
 ///
 /// # Errors
 /// What the database says.
 pub fn remove(sql: &mut Sql<'_>, name: &str) -> Result<bool> {
     let Some(found) = connections::find(sql, Role::Authority, name)? else { return Ok(false) };
     sql.execute(&queries::AUTHORITY_REMOVE, &[Value::Int(found.id.0)])?;
+    // Whoever was pushing somebody has committed by now, and nobody comes later (`people::keep_authority`).
+    people::drop_all(sql, found.id)?;
     Ok(true)
 }

@@ -11,7 +11,11 @@ use crate::world::on_both;
 /// visit, and one of them was sent already.
 const SAMPLE: &str = "
 INSERT INTO connection (handle, role, kind, name, settings, generation, changed_at) VALUES
- (1,'repository','filesystem','files','{}',0,1), (2,'output','index','index','{}',3,1), (3,'output','journal','journal:/j','{}',0,1);
+ (1,'repository','filesystem','files','{}',0,1), (2,'output','index','index','{}',3,1), (3,'output','journal','journal:/j','{}',0,1),
+ (7,'authority','scim','acme','{}',0,1);
+INSERT INTO person VALUES (7,'a','ann','ann',NULL,1,'{}',1,1,1), (7,'b','bob','bob',NULL,1,'{}',1,1,1);
+INSERT INTO person_group VALUES (7,'g','staff','staff',NULL,'{}',1,1,1), (7,'h','all','all',NULL,'{}',1,1,1);
+INSERT INTO membership VALUES (7,'g','a',0), (7,'h','g',1);
 INSERT INTO job (handle, name, repository, root, state, run, definition, revision, created_at) VALUES
  (4,'one',1,'/a','resting',2,'{}',1,1), (5,'two',1,'/b','working',1,'{}',1,1);
 INSERT INTO run (job, number, kind, started_at, listed_at, ended_at, outcome, guard) VALUES
@@ -34,7 +38,7 @@ INSERT INTO delivery (document, component, output, address_parent, address, seq,
  (2,77,2,2,3,5,53,60,53,60,3,3);
 INSERT INTO component VALUES (2,77,'inside.txt',0);
 INSERT INTO tally VALUES (4,'documents',4), (4,'settled',2), (4,'failed',1), (5,'documents',3), (5,'settled',1);
-INSERT INTO id_block VALUES ('document',8), ('container',3), ('acl',2), ('handle',6), ('seq',7);
+INSERT INTO id_block VALUES ('document',8), ('container',3), ('acl',2), ('handle',8), ('seq',7);
 ";
 
 /// Checks with a fault for each, and whether the repair leaves nothing of it.
@@ -120,6 +124,12 @@ const FAULTS: &[(&str, &str, bool)] = &[
     ("places_below_nothing", "UPDATE container SET acl = 99 WHERE id = 2", false),
     ("lost_connections", "UPDATE job SET repository = 99 WHERE handle = 4", false),
     ("lost_connections", "UPDATE delivery SET output = 99 WHERE document = 2", false),
+    ("people_of_no_authority", "UPDATE person SET authority = 99 WHERE id = 'b'", true),
+    ("people_of_no_authority", "INSERT INTO person_group VALUES (1,'x','x','x',NULL,'{}',1,1,1)", true),
+    ("people_of_no_authority", "INSERT INTO membership VALUES (99,'g','a',0)", true),
+    ("members_of_nothing", "INSERT INTO membership VALUES (7,'none','a',0)", true),
+    ("members_of_nothing", "INSERT INTO membership VALUES (7,'g','none',0)", true),
+    ("members_of_nothing", "INSERT INTO membership VALUES (7,'h','a',1)", true),
 ];
 
 /// Runs statements of a test against the database itself.
@@ -152,6 +162,9 @@ fn empty(target: &Target) {
         "extract_text",
         "tally",
         "id_block",
+        "person",
+        "person_group",
+        "membership",
     ] {
         script(target, &format!("DELETE FROM \"{table}\""));
     }

@@ -10,6 +10,7 @@ mod history;
 mod intents;
 mod jobs;
 mod notices;
+mod people;
 mod plans;
 mod secrets;
 mod statements;

@@ -22,6 +22,8 @@ const ALLOWED: &[(&str, &str)] = &[
     ("document/unproven", "asked at the end of a run while a folder opens"),
     ("document/containers", "asked at the end of a run that keeps a folder narrow which it did not meet"),
     ("document/lock", "a list of ids, in their order"),
+    ("person/lock", "as above"),
+    ("person_group/lock", "as above"),
     ("extract_text/lock", "a list of digests, in their order"),
     ("delivery/unconfirmed", "asked when an output comes back to a job that it was about to leave"),
     ("container_pending/all", "what opened and was not looked at since: at rest empty"),

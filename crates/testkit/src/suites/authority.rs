@@ -37,7 +37,7 @@ pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) ->
     let somebody = sample.known.map_or("anna", |(user, _)| user);
     let token = sample.presented.map(Presented::new);
     let asked = |authority: &dyn Authority, name: &str| asked(authority, name, token.as_ref());
-    let faults = |settings: &serde_json::Value| match (kind.open)(settings) {
+    let faults = |settings: &serde_json::Value| match (kind.open)(settings, None) {
         Ok(authority) => {
             let checked = authority.check(&call()).err();
             checked.into_iter().chain(asked(authority.as_ref(), somebody).err()).collect()
@@ -45,7 +45,7 @@ pub fn authority_breaches(kind: &AuthorityKind, sample: &AuthoritySample<'_>) ->
         Err(fault) => vec![fault],
     };
     secrets(&(kind.schema)(), &sample.settings, &faults, &mut found);
-    let authority = match (kind.open)(&sample.settings) {
+    let authority = match (kind.open)(&sample.settings, None) {
         Ok(authority) => authority,
         Err(fault) => {
             found.0.push(format!("it does not open: {fault}"));

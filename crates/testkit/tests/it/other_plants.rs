@@ -194,7 +194,7 @@ macro_rules! doors {
                     about: "has one fault, or none",
                     schema: schema_of::<NoSettings>,
                     kept: Duration::ZERO,
-                    open: |_| Ok(Arc::new(Keeper(Door::$plant, FLAGS.with(Arc::clone)))),
+                    open: |_, _| Ok(Arc::new(Keeper(Door::$plant, FLAGS.with(Arc::clone)))),
                 };
                 let set = |at: usize| FLAGS.with(|flags| flags[at].store(true, Ordering::Relaxed));
                 let told = authority_breaches(&KIND, &AuthoritySample {

@@ -89,7 +89,7 @@ macro_rules! doors {
                     about: "has one fault, or none",
                     schema: schema_of::<Login>,
                     kept: Duration::ZERO,
-                    open: |settings| Ok(Arc::new(Door(login(settings, Plant::$plant)?))),
+                    open: |settings, _| Ok(Arc::new(Door(login(settings, Plant::$plant)?))),
                 };
                 let sample =
                     AuthoritySample { settings: good(), known: Some(("anna", &["t:anna"])), presented: None, cut: None, obstruct: None };

@@ -51,6 +51,11 @@ impl Request {
         self.header("Content-Type: application/json")
     }
 
+    pub(super) fn scim(mut self, body: &Value) -> Request {
+        self.body = body.to_string();
+        self.header("Content-Type: application/scim+json")
+    }
+
     pub(super) fn text(&self) -> String {
         format!("{}Content-Length: {}\r\n\r\n{}", self.head, self.body.len(), self.body)
     }

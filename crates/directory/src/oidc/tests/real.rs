@@ -53,7 +53,7 @@ fn people_who_have_logged_in_are_known_by_access_tokens_and_by_id_tokens() {
     let here = "oidc::tests::real::people_who_have_logged_in_are_known_by_access_tokens_and_by_id_tokens";
     let Some(mut provider) = Provider::start(here, accounts()) else { return };
     let (ann, bob, cid) = (provider.log_in("ann"), provider.log_in("bob"), provider.log_in("cid"));
-    let authority = super::super::open(&settings(&provider, &json!({}))).unwrap();
+    let authority = super::super::open(&settings(&provider, &json!({})), None).unwrap();
     let authority = authority.as_ref();
     let told = |token: &str| person(authority, token);
     assert_eq!((told(&ann.access).as_deref(), told(&bob.access).as_deref()), (Ok("ann"), Ok("bob")));
@@ -69,14 +69,14 @@ fn people_who_have_logged_in_are_known_by_access_tokens_and_by_id_tokens() {
     // An ID token is made out for the program that somebody has logged in with.
     assert!(told(&ann.id).unwrap_err().contains("another audience"));
     let by_id = settings(&provider, &json!({"audiences": [CLIENT], "name_claim": "preferred_username"}));
-    let by_id = super::super::open(&by_id).unwrap();
+    let by_id = super::super::open(&by_id, None).unwrap();
     let named = ["group:editors", "group:staff", "user:Ann"].map(str::to_owned).to_vec();
     assert_eq!(held(by_id.as_ref(), "Ann", &ann.id), Ok((named, true)));
     assert!(person(by_id.as_ref(), &ann.access).unwrap_err().contains("another audience"));
     // Access tokens for other services, by other programs, or that nobody can read.
     let other = provider.log_in_by(&[("who", "ann"), ("resource", "urn:other")]).access;
     assert!(told(&other).unwrap_err().contains("another audience"));
-    let clients = super::super::open(&settings(&provider, &json!({"clients": [CLIENT]}))).unwrap();
+    let clients = super::super::open(&settings(&provider, &json!({"clients": [CLIENT]})), None).unwrap();
     assert_eq!(person(clients.as_ref(), &ann.access).as_deref(), Ok("ann"));
     let by_other = provider.log_in_by(&[("who", "ann"), ("client", "other")]).access;
     assert_eq!(told(&by_other).as_deref(), Ok("ann"));
@@ -84,7 +84,7 @@ fn people_who_have_logged_in_are_known_by_access_tokens_and_by_id_tokens() {
     let opaque = provider.log_in_by(&[("who", "ann"), ("resource", "")]).access;
     assert_eq!(told(&opaque).unwrap_err(), "not ours");
     // Its userinfo takes no token that is made out for another service, and says so.
-    let asks = super::super::open(&settings(&provider, &json!({"user_info": true}))).unwrap();
+    let asks = super::super::open(&settings(&provider, &json!({"user_info": true})), None).unwrap();
     assert!(
         held(asks.as_ref(), "ann", &ann.access)
             .unwrap_err()
@@ -93,7 +93,7 @@ fn people_who_have_logged_in_are_known_by_access_tokens_and_by_id_tokens() {
     );
     provider.stop();
     assert_eq!(told(&ann.access).as_deref(), Ok("ann"), "known keys go on");
-    let fresh = super::super::open(&settings(&provider, &json!({}))).unwrap();
+    let fresh = super::super::open(&settings(&provider, &json!({})), None).unwrap();
     assert!(person(fresh.as_ref(), &ann.access).unwrap_err().starts_with("fault: "));
 }
 
@@ -131,8 +131,9 @@ fn who_answers_is_checked() {
     let Some(provider) = Provider::with(here, accounts(), "https", 3_600) else { return };
     let Some(other) = Provider::with(here, accounts(), "https", 3_600) else { return };
     let ann = provider.log_in("ann").access;
-    let told =
-        |change: &Value| person(super::super::open(&settings(&provider, change)).unwrap().as_ref(), &ann);
+    let told = |change: &Value| {
+        person(super::super::open(&settings(&provider, change), None).unwrap().as_ref(), &ann)
+    };
     assert_eq!(told(&json!({"ca_file": provider.root()})).as_deref(), Ok("ann"));
     for wrong in [json!({}), json!({"ca_file": other.root()})] {
         let said = told(&wrong).unwrap_err();

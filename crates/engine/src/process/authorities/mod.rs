@@ -8,6 +8,7 @@ mod kept;
 mod lane;
 mod mapping;
 mod presented;
+mod pushed;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ingather_contract::authority::{Answer, Authority, AuthorityKind, Presented};
+use ingather_contract::authority::{Answer, Authority, AuthorityKind, Presented, Pushed};
 use ingather_contract::call::CallContext;
 use ingather_contract::registry::Registry;
 use ingather_model::access::Tokens;
@@ -210,7 +211,7 @@ impl Authorities {
             _ => HashMap::new(),
         };
         let revisions = declared.iter().map(|one| (one.id, one.revision)).collect();
-        let lanes: Arc<[Arc<Lane>]> = open_all(declared, registry, &known).into();
+        let lanes: Arc<[Arc<Lane>]> = open_all(declared, (reader, registry), &known).into();
         *opened = Opened { store, revisions, lanes: Some(lanes.clone()) };
         Ok(lanes)
     }
@@ -236,14 +237,14 @@ pub fn check_asking(asking: &Asking) -> std::result::Result<(), String> {
 
 fn open_all(
     declared: Vec<authorities::Authority>,
-    registry: &Registry,
+    (reader, registry): (Option<&Reader>, &Registry),
     known: &HashMap<(ConnectionId, i64), Arc<Lane>>,
 ) -> Vec<Arc<Lane>> {
     let mut lanes = Vec::with_capacity(declared.len() + 1);
     let machine = registry.authority(MACHINE).filter(|_| declared.iter().all(|one| one.name != MACHINE));
     if let Some(kind) = machine {
         let of = (MACHINE.to_owned(), MACHINE.to_owned(), Group::default());
-        lanes.push(Arc::new(Lane::new(of, Asking::default(), (kind.open)(&json!({})), kind.kept)));
+        lanes.push(Arc::new(Lane::new(of, Asking::default(), (kind.open)(&json!({}), None), kind.kept)));
     }
     for authorities::Authority { id, name, declared, revision } in declared {
         if let Some(lane) = known.get(&(id, revision)) {
@@ -252,7 +253,8 @@ fn open_all(
         }
         let kind = registry.authority(&declared.kind);
         let kept = kind.map_or(Duration::ZERO, |kind| kind.kept);
-        let opened = open(kind, &declared);
+        let pushed = reader.map(|reader| pushed::of(reader.clone(), id));
+        let opened = open(kind, &declared, pushed);
         let of = (name, declared.kind, declared.group);
         lanes.push(Arc::new(Lane::new(of, declared.asking, opened, kept)));
     }
@@ -262,10 +264,11 @@ fn open_all(
 fn open(
     kind: Option<&AuthorityKind>,
     declared: &authorities::Declared,
+    pushed: Option<Arc<dyn Pushed>>,
 ) -> std::result::Result<Arc<dyn Authority>, Fault> {
     let none =
         || Fault::refused("no_such_connector", format!("this program has no authority `{}`", declared.kind));
-    (kind.ok_or_else(none)?.open)(&declared.settings)
+    (kind.ok_or_else(none)?.open)(&declared.settings, pushed)
 }
 
 /// Whether a name is a number as an authority spells it, which its mapping may have made of it.

@@ -1,10 +1,11 @@
-//! Who asks without an API key: users of the machine over the socket, people whom a reverse proxy vouches for, and whoever presents a token; and what is put on record of
+//! Who asks without an API key: users of the machine over the socket, people whom a reverse proxy vouches for, and whoever presents a token; people whom an identity provider pushes; and what is put on record of
 //! answers.
 
 mod answers_log;
 mod kernel;
 mod proxies;
 mod proxy_page;
+mod scim;
 mod socket;
 mod tokens;
 mod user_acls;

@@ -24,7 +24,7 @@ fn schemathesis(kept: Kept, here: &str) {
     let sandbox = Sandbox::new(kept);
     (0..12).for_each(|n| sandbox.write(&format!("sub/f{n}.txt"), &format!("apple {n}")));
     sandbox.synced(&[]);
-    let roles = ["admin", "operator", "searcher", "token-reader"];
+    let roles = ["admin", "operator", "searcher", "token-reader", "provisioner"];
     let own = crate::people::must(Command::new("id").arg("-un"));
     let asks = key(&sandbox, "asks-all-day", &roles, Some(&own));
     let root = sandbox.root().to_str().unwrap().to_owned();

@@ -1,0 +1,2 @@
+-- How many groups of people an authority has.
+SELECT count(*) FROM person_group WHERE authority = $1

@@ -1,0 +1,3 @@
+-- Which of these groups of people there are; none of them goes until this transaction ends.
+-- Differs from PostgreSQL: whoever writes is alone.
+SELECT id FROM person_group WHERE authority = $1 AND id IN any_of($2)
