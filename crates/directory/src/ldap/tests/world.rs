@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use ingather_testkit::slapd::{SUFFIX, Slapd};
 
+/// People, unless `INGATHER_TEST_PEOPLE` asks for another number.
 const PEOPLE: usize = 2_000;
-const GROUPS: usize = 400;
 /// Groups inside each other.
 const CHAIN: usize = 7;
 const ODD: &[&str] = &[
@@ -45,6 +45,16 @@ pub(super) struct Group {
     pub(super) lists: Lists,
     people: BTreeSet<usize>,
     groups: BTreeSet<usize>,
+}
+
+/// How many people there are.
+fn number_of_people() -> usize {
+    std::env::var("INGATHER_TEST_PEOPLE").map_or(PEOPLE, |number| number.parse().expect("a number"))
+}
+
+/// One for five people.
+fn number_of_groups() -> usize {
+    number_of_people() / 5
 }
 
 pub(super) struct World {
@@ -101,9 +111,9 @@ fn group(at: usize, random: &mut fastrand::Rng) -> Group {
         19 => Lists::MemberUid,
         _ => Lists::Member,
     };
-    let people = (0..random.usize(1..30)).map(|_| random.usize(..PEOPLE)).collect();
+    let people = (0..random.usize(1..30)).map(|_| random.usize(..number_of_people())).collect();
     let mut groups = BTreeSet::new();
-    if !(at + 1).is_multiple_of(CHAIN) && at + 1 < GROUPS {
+    if !(at + 1).is_multiple_of(CHAIN) && at + 1 < number_of_groups() {
         groups.insert(at + 1);
     } else if at.is_multiple_of(3) {
         groups.insert(at + 1 - CHAIN.min(at + 1));
@@ -112,7 +122,7 @@ fn group(at: usize, random: &mut fastrand::Rng) -> Group {
         groups.insert(at);
     }
     if at.is_multiple_of(11) {
-        groups.insert(random.usize(..GROUPS));
+        groups.insert(random.usize(..number_of_groups()));
     }
     if lists == Lists::MemberUid {
         groups.clear();
@@ -134,8 +144,8 @@ impl World {
 
     fn made() -> World {
         let mut random = fastrand::Rng::with_seed(7);
-        let people: Vec<_> = (0..PEOPLE).map(person).collect();
-        let groups: Vec<_> = (0..GROUPS).map(|at| group(at, &mut random)).collect();
+        let people: Vec<_> = (0..number_of_people()).map(person).collect();
+        let groups: Vec<_> = (0..number_of_groups()).map(|at| group(at, &mut random)).collect();
         let ldif = ldif(&people, &groups);
         World { server: Slapd::start(&ldif, "sizelimit unlimited\n"), people, groups }
     }
