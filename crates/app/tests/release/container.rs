@@ -72,7 +72,8 @@ fn all_that_an_image_takes_is_in_the_release() {
         (instruction(&released, "USER"), instruction(&released, "VOLUME")),
         ("ingather".to_owned(), "/data".to_owned())
     );
-    assert_eq!(instruction(&released, "ENV"), "INGATHER_DATA=/data/ingather");
+    let set = "INGATHER_DATA=/data/ingather MIMALLOC_ARENA_PURGE_MULT=1";
+    assert_eq!(instruction(&released, "ENV"), set);
     let entry = list(&instruction(&released, "ENTRYPOINT"));
     assert_eq!(entry, ["/usr/bin/ingather"]);
     assert!(copies.contains(&"ingather /usr/bin/ingather".to_owned()), "{copies:?}");
@@ -90,14 +91,13 @@ impl Volume {
     fn command(&self, words: &[String]) -> Command {
         let here = |word: &str| word.replace("/data", self.0.path().to_str().unwrap());
         let program = self.1.unpacked("ingather");
-        let (name, value) = instruction(&self.1, "ENV")
-            .split_once('=')
-            .map(|(name, value)| (name.to_owned(), here(value)))
-            .unwrap();
+        let set = instruction(&self.1, "ENV");
+        let set = set.split(' ').map(|word| word.split_once('=').unwrap());
+        let set = set.map(|(name, value)| (name, here(value)));
         let search = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
         let mut command = Command::new(words[0].replace("/usr/bin/ingather", program.to_str().unwrap()));
         command.args(words[1..].iter().map(|word| here(word)));
-        command.env("PATH", search).env(name, value).env_remove("INGATHER_STORE");
+        command.env("PATH", search).envs(set).env_remove("INGATHER_STORE");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
