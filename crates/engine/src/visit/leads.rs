@@ -24,7 +24,8 @@ use super::steady::{Done, SecondLook};
 use super::{Visitor, is_partial};
 use crate::error::Result;
 use crate::run::Run;
-use crate::run::reach::{self, Found, Reach, handed, in_place, parked};
+use crate::run::reach::in_place::{self, Elsewhere};
+use crate::run::reach::{self, Found, Reach, handed, parked};
 
 /// Visits of one claim whose documents were read, and of which nothing is sent yet.
 pub(super) struct Pages<'r> {
@@ -107,7 +108,6 @@ impl<'r> Pages<'r> {
             Ok(VisitAnswer::NoEntry(_, leads)) => in_place::elsewhere(self.run, leads),
             _ => None,
         };
-        self.reach.found_elsewhere(visitor.item.id, elsewhere);
         // Its place is free before outputs are asked for anything.
         visitor.item.admission = None;
         if let Ok(VisitAnswer::Again { after }) = &visited {
@@ -126,7 +126,7 @@ impl<'r> Pages<'r> {
             }
             visitor.memo.memo = memo;
             let leads = failpoint(Failpoint::UnchangedLeadsNowhere).then(Leads::default);
-            self.note(visitor, Page::Unchanged { acl_id }, leads);
+            self.note(visitor, (Page::Unchanged { acl_id }, None), leads);
             return Ok(());
         }
         let (page, leads) = match visited {
@@ -153,13 +153,19 @@ impl<'r> Pages<'r> {
             Err(fault) if failpoint(Failpoint::FailedLeadsNowhere) => (Page::Fault(fault), nowhere()),
             Err(fault) => (Page::Fault(fault), None),
         };
-        self.note(visitor, page, leads);
+        self.note(visitor, (page, elsewhere), leads);
         Ok(())
     }
 
     /// The document was visited: it is sent once what it leads to is on disk.
-    fn note(&mut self, visitor: Visitor<'r>, page: Page, leads: Option<Leads>) {
+    fn note(
+        &mut self,
+        visitor: Visitor<'r>,
+        (page, elsewhere): (Page, Option<Elsewhere>),
+        leads: Option<Leads>,
+    ) {
         let (id, container) = (visitor.item.id, visitor.item.container);
+        self.reach.found_elsewhere(id, elsewhere, matches!(page, Page::NoEntry(_)));
         self.found.push(Found { id, container, leads });
         self.read.push((visitor, page));
     }
@@ -194,6 +200,8 @@ impl<'r> Pages<'r> {
         mut leads: Leads,
     ) -> Result<(Page, Option<Leads>)> {
         if !leads.for_now || failpoint(Failpoint::ForNowIsForGood) {
+            // As long as outputs may keep it, what only its earlier text leads to stays, too.
+            leads.incomplete |= leads.in_place.is_some() && visitor.is_held();
             return Ok((Page::NoEntry(reason), Some(leads)));
         }
         leads.incomplete = !visitor.is_so_for_long();

@@ -458,7 +458,7 @@ pub const PREREQUISITES_MAX: usize = 16;
 /// completed just before. More would be a connector that never comes to an end.
 pub const AGAIN_MAX: u32 = 16;
 /// Pages of a chain of which each names the next one to be found in its place; what names a longer one stays as it is.
-pub const IN_PLACE_WAY_MAX: usize = 32;
+pub const IN_PLACE_WAY_MAX: usize = 1_000;
 /// Events that a run names at its end for which its documents wait.
 pub const EVENTS_TOLD_MAX: usize = 10;
 /// Events that are shown at once: people look for one that is forgotten, and the oldest come first.

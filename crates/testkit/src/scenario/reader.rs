@@ -133,12 +133,12 @@ impl Reader {
         };
         let links = links(page);
         let (possible, certain) = match &page.answer {
-            Answer::Text | Answer::NoEntry | Answer::InPlace(..) => (links.clone(), links),
+            Answer::Text | Answer::NoEntry => (links.clone(), links),
             Answer::CutOff => {
                 let half = half_links(page, page.links.len() / 2);
                 (&led.possible | &half, &led.certain | &half)
             }
-            Answer::ForNow => (&led.possible | &links, links),
+            Answer::ForNow | Answer::InPlace(..) => (&led.possible | &links, links),
             Answer::Fault(Fault::Gone | Fault::Refused(_)) => Default::default(),
             Answer::Fault(_) => (led.possible.clone(), led.certain.clone()),
         };

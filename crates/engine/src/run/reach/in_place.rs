@@ -20,11 +20,14 @@ use crate::error::Result;
 use crate::run::Run;
 
 /// Pages whose last visit named another one.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct InPlaces {
     named: BTreeMap<i64, Elsewhere>,
     /// Those that were asked for what they have themselves.
     alone: RoaringTreemap,
+    /// Pages whose last visit in this process found that they are no entry, and nothing in their place. What an earlier one found of others, nobody
+    /// knows any more.
+    nothing: RoaringTreemap,
 }
 
 /// Where a page is found instead.
@@ -50,9 +53,9 @@ enum Fate {
 enum End {
     /// Some output holds it.
     Held,
-    /// It is no entry, for all that its source says.
+    /// It is no entry, for all that its source has said to this process.
     Nothing,
-    /// It waits, or has failed.
+    /// It waits, has failed, or was visited by an earlier process or not at all.
     Unknown,
 }
 
@@ -64,13 +67,18 @@ pub(crate) fn elsewhere(run: &Run, leads: &Leads) -> Option<Elsewhere> {
 }
 
 impl Reach {
-    /// The last visit of a page is over, and named another one, or none.
-    pub(crate) fn found_elsewhere(&self, id: i64, elsewhere: Option<Elsewhere>) {
+    /// The last visit of a page is over: it named another one, or none, and is no entry, or may be one.
+    pub(crate) fn found_elsewhere(&self, id: i64, elsewhere: Option<Elsewhere>, is_no_entry: bool) {
         let mut state = self.lock();
+        let InPlaces { named, nothing, .. } = &mut state.in_place;
         match elsewhere {
-            Some(elsewhere) => drop(state.in_place.named.insert(id, elsewhere)),
-            None => drop(state.in_place.named.remove(&id)),
+            Some(elsewhere) => drop(named.insert(id, elsewhere)),
+            None => drop(named.remove(&id)),
         }
+        match is_no_entry && elsewhere.is_none() {
+            true => nothing.insert(id as u64),
+            false => nothing.remove(id as u64),
+        };
     }
 
     /// Whether a page is asked for what it has itself.
@@ -91,14 +99,11 @@ struct Named {
 
 /// Decides what becomes of all pages that name others, once nothing else is left to be visited. True where some of them are visited once more.
 pub(crate) fn settle(run: &Run, reach: &Reach) -> Result<bool> {
-    let (named, alone) = {
-        let state = reach.lock();
-        (state.in_place.named.clone(), state.in_place.alone.clone())
-    };
+    let InPlaces { named, alone, nothing } = reach.lock().in_place.clone();
     if named.is_empty() {
         return Ok(false);
     }
-    let named = Named::read(run, named, alone)?;
+    let named = Named::read(run, named, (alone, &nothing))?;
     let fates: Vec<(i64, Fate)> = named.named.keys().map(|id| (*id, named.fate(*id))).collect();
     let alone: Vec<i64> = fates
         .iter()
@@ -120,7 +125,11 @@ pub(crate) fn settle(run: &Run, reach: &Reach) -> Result<bool> {
 }
 
 impl Named {
-    fn read(run: &Run, named: BTreeMap<i64, Elsewhere>, alone: RoaringTreemap) -> Result<Named> {
+    fn read(
+        run: &Run,
+        named: BTreeMap<i64, Elsewhere>,
+        (alone, nothing): (RoaringTreemap, &RoaringTreemap),
+    ) -> Result<Named> {
         let mut keys: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for Elsewhere { key, .. } in named.values() {
             keys.entry(key.parent_hash).or_default().push(key.key_hash);
@@ -137,7 +146,7 @@ impl Named {
             }
         }
         let ends: Vec<i64> = others.values().copied().filter(|id| !named.contains_key(id)).collect();
-        Ok(Named { ends: ends_of(run, &ends)?, named, alone, others })
+        Ok(Named { ends: ends_of(run, &ends, nothing)?, named, alone, others })
     }
 
     fn fate(&self, page: i64) -> Fate {
@@ -177,24 +186,18 @@ impl Named {
     }
 }
 
-/// What is known of these pages.
-fn ends_of(run: &Run, ids: &[i64]) -> Result<BTreeMap<i64, End>> {
-    let vanished = lock(&run.vanished).clone();
+/// What is known of these pages; those of `nothing` are no entries.
+fn ends_of(run: &Run, ids: &[i64], nothing: &RoaringTreemap) -> Result<BTreeMap<i64, End>> {
+    let gone = nothing | &*lock(&run.vanished);
     let mut ends = BTreeMap::new();
     for ids in ids.chunks(limits::JUDGED_MAX) {
-        let (states, failures, waits) = run.reader.read(|sql| {
-            let waits = queue::request_counts(sql, ids)?;
-            Ok((deliveries::states(sql, ids)?, queue::failures(sql, ids)?, waits))
-        })?;
+        let states = run.reader.read(|sql| deliveries::states(sql, ids))?;
         let held: HashSet<i64> =
             states.iter().filter(|one| one.state.is_confirmed()).map(|one| one.document).collect();
-        let waits: HashSet<i64> = waits.into_iter().map(|(id, ..)| id).collect();
         for id in ids {
-            let is_left_out = failures.get(id).is_some_and(|failure| failure.kind == FailureKind::Skipped);
             let end = match () {
-                () if vanished.contains(*id as u64) => End::Nothing,
+                () if gone.contains(*id as u64) => End::Nothing,
                 () if held.contains(id) => End::Held,
-                () if is_left_out && !waits.contains(id) => End::Nothing,
                 () => End::Unknown,
             };
             ends.insert(*id, end);
