@@ -12,6 +12,10 @@ pub const PUSHED_MEMBERS_MAX: usize = 50_000;
 pub const PUSHED_MEMBERS_OF_A_REQUEST_MAX: usize = 20_000;
 /// Changes of one request.
 pub const PUSHED_OPERATIONS_MAX: usize = 1_000;
+/// Values of all attributes of a person or a group together, members apart, parts of values included.
+pub const PUSHED_VALUES_MAX: usize = 1_000;
+/// Values inside of each other.
+pub const PUSHED_DEPTH_MAX: usize = 16;
 /// People or groups of one page. One of 200 is what the largest clients ask for.
 pub const PUSHED_PAGE_MAX: u32 = 200;
 /// Members that the groups of one page list together.

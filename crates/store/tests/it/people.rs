@@ -160,6 +160,8 @@ fn whoever_goes_is_a_member_of_nothing_and_an_authority_that_goes_leaves_nobody(
         assert_eq!((of_group("G"), of_group("H")), (vec!["b".to_owned()], vec!["G".to_owned()]));
         let group = store.reader().read(|sql| people::get(sql, of, Kind::Group, "G")).unwrap().unwrap();
         assert_eq!(group.revision, 2, "it is another one without her");
+        // Also from itself.
+        assert!(write(&store, |sql| join(sql, of, "G", "G")));
         remove(Kind::Group, "G");
         assert_eq!((of_group("G"), of_group("H")), (vec![], vec![]));
         assert_eq!(faults(&store), [""; 0]);

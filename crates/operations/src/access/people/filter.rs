@@ -34,6 +34,9 @@ impl Filter {
             }
             let mut values = serde_json::Deserializer::from_str(after).into_iter::<Value>();
             let value = match values.next() {
+                Some(Ok(Value::String(text))) if text.chars().any(char::is_control) => {
+                    return Err(format!("no `{attribute}` has a control character"));
+                }
                 Some(Ok(value)) if !value.is_object() && !value.is_array() => value,
                 _ => return Err(format!("`{attribute} eq` has no value behind it, such as \"ann\" or true")),
             };

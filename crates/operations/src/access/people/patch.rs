@@ -91,6 +91,8 @@ pub(super) fn apply(kind: Kind, fields: &mut Map<String, Value>, patch: &Value) 
             }
             Some(_) => return Err(self::path("`path` is a text".to_owned())),
         }
+        // After each of them: what one adds the next one may multiply.
+        resource::refuse_large(kind, fields)?;
     }
     Ok(members)
 }
@@ -116,7 +118,12 @@ fn whole(
     if verb == Verb::Remove {
         return Err(path("what is to be removed is named by `path`".to_owned()));
     }
+    resource::refuse_large(kind, &given)?;
+    let mut named = BTreeSet::new();
     for (name, given) in given {
+        if !named.insert(name.to_ascii_lowercase()) {
+            return Err(value(&format!("`{name}` is given twice")));
+        }
         let at_name = Path::read(&name).map_err(path)?;
         if MADE.iter().all(|made| !made.eq_ignore_ascii_case(&at_name.attribute))
             || at_name.extension.is_some()
@@ -140,6 +147,7 @@ fn at(
     if at.extension.is_none() && kind == Kind::Group && at.attribute.eq_ignore_ascii_case(MEMBERS) {
         return of_members((verb, at, &given), members);
     }
+    resource::refuse_large_value(&given)?;
     // RFC 7643, 2.5: what is null has no value.
     let verb = if given.is_null() { Verb::Remove } else { verb };
     let fields = match &at.extension {
@@ -251,6 +259,9 @@ fn put(slot: &mut Value, given: Value, verb: Verb) {
 
 /// A change of members.
 fn of_members((verb, at, given): (Verb, &Path, &Value), members: &mut MemberChange) -> Result<()> {
+    if at.sub.is_some() {
+        return Err(path("of members, none has parts that can be changed".to_owned()));
+    }
     if let Some(filter) = &at.filter {
         let [condition] = filter.0.as_slice() else {
             return Err(path("a member is chosen by `members[value eq \"…\"]`".to_owned()));
@@ -265,9 +276,6 @@ fn of_members((verb, at, given): (Verb, &Path, &Value), members: &mut MemberChan
                     .to_owned(),
             )),
         };
-    }
-    if at.sub.is_some() {
-        return Err(path("of members, none has parts that can be changed".to_owned()));
     }
     let ids = resource::member_ids(given)?;
     match verb {

@@ -71,8 +71,12 @@ impl Content {
 
     /// The same of fields, each of which has one spelling.
     pub(super) fn of(kind: Kind, sent: Map<String, Value>) -> Result<Content> {
+        refuse_large(kind, &sent)?;
         let mut fields = Map::new();
         for (name, value) in sent {
+            if [USER, GROUP].iter().any(|core| core.eq_ignore_ascii_case(&name)) {
+                return Err(wrong(format!("attributes of `{name}` stand by themselves, and not below it")));
+            }
             let name = spelled(kind, without_core(&name).unwrap_or(&name)).to_owned();
             if NOT_KEPT.iter().any(|other| other.eq_ignore_ascii_case(&name)) {
                 continue;
@@ -139,9 +143,69 @@ impl Content {
     }
 }
 
+/// Refuses more values than anybody sends, before they are compared with each other or come into each other.
+///
+/// # Errors
+/// `TooLarge`.
+pub(super) fn refuse_large(kind: Kind, fields: &Map<String, Value>) -> Result<()> {
+    let is_members =
+        |name: &str| kind == Kind::Group && without_core(name).unwrap_or(name).eq_ignore_ascii_case(MEMBERS);
+    let mut left = Room { values: limits::PUSHED_VALUES_MAX, bytes: limits::PUSHED_BODY_BYTES_MAX };
+    let others = fields.iter().filter(|(name, _)| !is_members(name));
+    match others.map(|(name, value)| left.takes(name.len(), value, 1)).all(|fits| fits) {
+        true => Ok(()),
+        false => Err(too_large()),
+    }
+}
+
+/// The same of one value.
+///
+/// # Errors
+/// `TooLarge`.
+pub(super) fn refuse_large_value(value: &Value) -> Result<()> {
+    let mut room = Room { values: limits::PUSHED_VALUES_MAX, bytes: limits::PUSHED_BODY_BYTES_MAX };
+    if room.takes(0, value, 1) { Ok(()) } else { Err(too_large()) }
+}
+
+fn too_large() -> Problem {
+    let (values, bytes, depth) =
+        (limits::PUSHED_VALUES_MAX, limits::PUSHED_BODY_BYTES_MAX, limits::PUSHED_DEPTH_MAX);
+    let sentence = format!(
+        "attributes have at most {values} values and {bytes} bytes, at most {depth} inside of each other; send less"
+    );
+    Problem::new(Code::TooLarge, sentence)
+}
+
+/// What there is room for.
+struct Room {
+    values: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// Whether there is room for a value whose name has so many bytes, which is then taken.
+    fn takes(&mut self, name: usize, value: &Value, depth: usize) -> bool {
+        let own = if let Value::String(text) = value { text.len() } else { 0 };
+        let (Some(values), Some(bytes)) =
+            (self.values.checked_sub(1), self.bytes.checked_sub(name.saturating_add(own)))
+        else {
+            return false;
+        };
+        (self.values, self.bytes) = (values, bytes);
+        match value {
+            Value::Array(_) | Value::Object(_) if depth >= limits::PUSHED_DEPTH_MAX => false,
+            Value::Array(all) => all.iter().all(|one| self.takes(0, one, depth + 1)),
+            Value::Object(fields) => fields.iter().all(|(name, one)| self.takes(name.len(), one, depth + 1)),
+            _ => true,
+        }
+    }
+}
+
 /// A value as it is kept: without passwords at any depth, and words for yes and no as such; none where there is none (RFC 7643, 2.5).
 fn kept(name: &str, value: Value) -> Option<Value> {
-    if name.eq_ignore_ascii_case("password") {
+    // Also as a path, as Entra ID writes names.
+    let last = name.rsplit([':', '.']).next().unwrap_or(name);
+    if last.eq_ignore_ascii_case("password") {
         return None;
     }
     match value {
@@ -186,6 +250,7 @@ pub(super) fn member_ids(given: &Value) -> Result<Vec<String>> {
         Value::Object(fields) => field(fields, "value")?.as_str().map(str::to_owned),
         _ => None,
     };
+    let id = |one: &Value| id(one).filter(|id| is_a_name(id));
     all.iter().map(|one| id(one).ok_or_else(|| wrong("a member is an object with `value`, its id"))).collect()
 }
 

@@ -159,3 +159,52 @@ fn what_cannot_be_meant_is_refused() {
     let told = changed(Kind::Person, json!({}), many.into());
     assert_eq!(told.map_err(|problem| problem.code), Err(Code::TooLarge));
 }
+
+#[test]
+fn what_is_more_than_anybody_sends_is_refused_before_it_is_worked_on() {
+    let refused = |operations: Value| {
+        let told = changed(Kind::Person, json!({"userName": "ann"}), operations);
+        told.and_then(|(fields, _)| Content::read(Kind::Person, &fields)).map_err(|problem| problem.code)
+    };
+    let many: Vec<Value> = (0..=limits::PUSHED_VALUES_MAX).map(Value::from).collect();
+    let long = "b".repeat(limits::PUSHED_BODY_BYTES_MAX + 1);
+    let keys: Map<String, Value> =
+        (0..=limits::PUSHED_VALUES_MAX).map(|key| (format!("k{key}"), Value::from(1))).collect();
+    let deep = (0..=limits::PUSHED_DEPTH_MAX).fold(json!(1), |inner, _| json!([inner]));
+    let half: Vec<Value> = (0..limits::PUSHED_VALUES_MAX / 2).map(|number| json!({"n": number})).collect();
+    for operations in [
+        json!([{"op": "add", "path": "x", "value": many}]),
+        json!([{"op": "add", "path": "x", "value": long}]),
+        json!([{"op": "add", "value": keys}]),
+        json!([{"op": "add", "path": "urn:x:y:b[c eq \"d\"].e", "value": deep}]),
+        // What fits alone, and is too much together.
+        json!([{"op": "add", "path": "x", "value": half}, {"op": "add", "path": "x.m", "value": "b".repeat(60_000)}]),
+    ] {
+        assert_eq!(refused(operations), Err(Code::TooLarge));
+    }
+    let keys = Value::Object(keys);
+    assert_eq!(Content::read(Kind::Person, &keys).map_err(|problem| problem.code), Err(Code::TooLarge));
+}
+
+#[test]
+fn nothing_that_is_said_of_who_may_enter_is_passed_over() {
+    let core = "urn:ietf:params:scim:schemas:core:2.0:User";
+    let below = json!({"userName": "ann", core: {"active": false}});
+    assert_eq!(Content::read(Kind::Person, &below).map_err(|problem| problem.code), Err(Code::WrongValue));
+    let patched =
+        user(json!({"userName": "ann"}), json!([{"op": "replace", "value": {core: {"active": false}}}]));
+    assert_eq!(Content::read(Kind::Person, &patched).map_err(|problem| problem.code), Err(Code::WrongValue));
+    let twice = json!([{"op": "replace", "value": {"active": false, "Active": true}}]);
+    assert_eq!(
+        changed(Kind::Person, json!({}), twice).map_err(|problem| problem.code),
+        Err(Code::WrongValue)
+    );
+    let named = format!("{ENTERPRISE}:password");
+    let secret = json!({"userName": "ann", named: "s3cret", "name.password": "s3cret"});
+    let kept = Content::read(Kind::Person, &secret).unwrap();
+    assert!(!kept.body.contains("s3cret"), "{}", kept.body);
+    for path in ["members[value eq \"a\"].display", "members[value eq \"\\u0000\"]"] {
+        let told = changed(Kind::Group, json!({}), json!([{"op": "remove", "path": path}]));
+        assert_eq!(told.map_err(|problem| problem.code), Err(Code::WrongPath), "{path}");
+    }
+}
