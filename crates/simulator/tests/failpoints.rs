@@ -5,10 +5,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ingather_model::ids::JobId;
+use ingather_model::ids::{Digest, DocumentId, JobId};
+use ingather_model::key::DocumentKey;
 use ingather_simulator::play::{self, Seeds, wrong_in_orders};
+use ingather_store::documents::NewDocument;
 use ingather_store::failpoints::{ALL, Failpoint, plant};
-use ingather_store::{Durability, Store, queue};
+use ingather_store::{Durability, Store, documents, queue};
 use ingather_testkit::database::{Database, Kind};
 use ingather_testkit::together::dated::is_looked_at_when_it_is_due;
 use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
@@ -253,6 +255,16 @@ fn wanted_once_more_is_lost() -> bool {
     let store = Store::open(&database.target).expect("a fresh store opens");
     let left = store.write(Durability::Relaxed, |sql| {
         let job = JobId(1);
+        let new = NewDocument {
+            id: DocumentId(7),
+            key: DocumentKey { parent_hash: 1, key_hash: 7 },
+            name: "seven".to_owned(),
+            version: Digest(1),
+            access: Digest(1),
+            identity: 0,
+            container: None,
+        };
+        documents::add(sql, job, 1, &[new])?;
         let wanted = [queue::VisitRequest { document: 7, due: 0, reason: queue::VisitReason::Changed }];
         queue::enqueue(sql, job, 1, &wanted)?;
         let taken = queue::request_counts(sql, &[7])?[0].1;
