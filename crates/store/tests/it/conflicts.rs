@@ -5,12 +5,12 @@ use std::sync::{Barrier, mpsc};
 use std::time::Duration;
 
 use ingather_model::access::Acl;
-use ingather_model::ids::{ConnectionId, Digest, DocumentId, JobId};
+use ingather_model::ids::{ConnectionId, Digest, JobId};
 use ingather_model::job::history::HistoryOf;
 use ingather_model::job::{Definition, RunKind};
 use ingather_model::key::DocumentKey;
 use ingather_model::limits;
-use ingather_store::documents::{self, NewDocument, take_ids};
+use ingather_store::documents::{self, take_ids};
 use ingather_store::events::{self, Holder};
 use ingather_store::extracts::{self, Extract};
 use ingather_store::leases::{self, Member};
@@ -19,7 +19,7 @@ use ingather_store::runs::{self, Begin};
 use ingather_store::{Durability, Sql, Store, StoreError, Target, containers, doctor, erased, jobs};
 
 use crate::jobs::DEFINITION;
-use crate::world::on_both;
+use crate::world::{at_once, new_document, on_both};
 
 #[test]
 fn of_two_transactions_that_wait_for_each_other_both_come_to_their_end() {
@@ -69,35 +69,6 @@ fn a_transaction_that_is_always_in_the_way_ends_with_an_error() {
         assert!(matches!(done, Err(StoreError::Conflict(_))));
         let most = if matches!(fresh.target, Target::Postgres(_)) { limits::STORE_ATTEMPTS_MAX } else { 1 };
         assert_eq!(runs, most);
-    });
-}
-
-/// Long enough for a transaction that nothing keeps from ending; a slow machine sees less, and nothing that is not there.
-const UNDISTURBED: Duration = Duration::from_millis(300);
-
-pub(crate) trait Work: Fn(&mut Sql<'_>) -> Result<(), StoreError> + Sync {}
-impl<F: Fn(&mut Sql<'_>) -> Result<(), StoreError> + Sync> Work for F {}
-
-/// Two changes of one store at once: the other one is under way before the first one is committed, and may wait for it.
-pub(crate) fn at_once(store: &Store, first: impl Work, other: impl Work + Send) {
-    let (goes, going) = mpsc::channel();
-    let (ended, ends) = mpsc::channel();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            if going.recv().is_err() {
-                return;
-            }
-            store.write(Durability::Synced, other).unwrap();
-            let _ = ended.send(());
-        });
-        let first = move |sql: &mut Sql<'_>| {
-            first(sql)?;
-            // Where it was taken back, the other one has begun, or is over.
-            let _ = goes.send(());
-            let _ = ends.recv_timeout(UNDISTURBED);
-            Ok(())
-        };
-        store.write(Durability::Synced, first).unwrap();
     });
 }
 
@@ -308,9 +279,9 @@ fn nothing_is_left_of_what_is_written_for_a_job_that_goes_at_this_moment() {
                 let write = |sql: &mut Sql<'_>| if judges { judge(sql) } else { erase(sql, job) };
                 let go = |sql: &mut Sql<'_>| jobs::forget(sql, job);
                 if goes_first {
-                    at_once(&store, go, write)
+                    at_once(&store, go, write);
                 } else {
-                    at_once(&store, write, go)
+                    at_once(&store, write, go);
                 }
                 let (pending, waiting) = store
                     .reader()
@@ -332,16 +303,9 @@ fn nobody_waits_for_a_visit_of_a_document_that_is_forgotten_at_this_moment() {
     on_both("forgotten_visits", |fresh| {
         let store = Store::open(&fresh.target).unwrap();
         let job = with_a_job(&store, "");
-        let new = |id| NewDocument {
-            id: DocumentId(id),
-            key: DocumentKey { parent_hash: 1, key_hash: id },
-            name: id.to_string(),
-            version: Digest(1),
-            access: Digest(1),
-            identity: 0,
-            container: None,
-        };
-        store.write(Durability::Synced, |sql| documents::add(sql, job, 0, &[new(1), new(2)])).unwrap();
+        store
+            .write(Durability::Synced, |sql| documents::add(sql, job, 0, &[new_document(1), new_document(2)]))
+            .unwrap();
         let forget = |sql: &mut Sql<'_>, id| documents::forget(sql, job, &[id]).map(drop);
         let enqueue = |sql: &mut Sql<'_>, document| {
             queue::enqueue(sql, job, 0, &[VisitRequest { document, due: 0, reason: VisitReason::Resend }])

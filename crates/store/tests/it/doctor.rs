@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ingather_store::doctor::{self, CHECKS, NOT_YET};
 use ingather_store::{Durability, Store, Target};
 
-use crate::world::on_both;
+use crate::world::{faults, on_both};
 
 /// A store as a few runs leave it: two jobs, an index and a journal, a document of each state; two wait for their first
 /// visit, and one of them was sent already.
@@ -176,17 +176,12 @@ fn empty(target: &Target) {
     script(target, &sample);
 }
 
-fn found(store: &Store) -> Vec<&'static str> {
-    let faults = store.reader().read(|sql| doctor::examine(sql, 100)).unwrap();
-    faults.iter().map(|fault| fault.check.name).collect()
-}
-
 #[test]
 fn each_check_finds_what_is_planted_for_it_and_a_clean_store_is_silent() {
     on_both("doctor", |fresh| {
         let store = Store::open(&fresh.target).unwrap();
         empty(&fresh.target);
-        assert_eq!(found(&store), [""; 0], "a clean store");
+        assert_eq!(faults(&store), [""; 0], "a clean store");
         for (check, fault, repaired) in FAULTS {
             empty(&fresh.target);
             let fault = match &fresh.target {
@@ -194,7 +189,7 @@ fn each_check_finds_what_is_planted_for_it_and_a_clean_store_is_silent() {
                 Target::Postgres(_) => (*fault).to_owned(),
             };
             script(&fresh.target, &fault);
-            let told: Vec<&str> = found(&store);
+            let told: Vec<&str> = faults(&store);
             // A counter below zero is a wrong counter as well.
             let also = if *check == "below_zero" { vec!["miscounted", "below_zero"] } else { vec![*check] };
             assert_eq!(told, also, "{fault}");
@@ -210,10 +205,10 @@ fn each_check_finds_what_is_planted_for_it_and_a_clean_store_is_silent() {
                 }
             }
             assert_eq!(
-                found(&store).is_empty(),
+                faults(&store).is_empty(),
                 *repaired,
                 "after the repair of {fault}: {:?}",
-                found(&store)
+                faults(&store)
             );
             assert_eq!(deliveries(&store), before, "no repair drops a delivery");
         }

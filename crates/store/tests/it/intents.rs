@@ -10,7 +10,7 @@ use ingather_store::doctor;
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::{Durability, Sql, Store};
 
-use crate::world::on_both;
+use crate::world::{new_document, on_both};
 
 const OUTPUT: ConnectionId = ConnectionId(2);
 
@@ -91,15 +91,7 @@ fn access_that_is_held_and_told_once_more_is_still_confirmed() {
 fn of_two_judgements_about_one_document_in_one_batch_the_later_one_stands() {
     on_both("judgements", |fresh| {
         let store = Store::open(&fresh.target).unwrap();
-        let new = NewDocument {
-            id: DocumentId(1),
-            key: DocumentKey { parent_hash: 1, key_hash: 1 },
-            name: "a".to_owned(),
-            version: Digest(1),
-            access: Digest(1),
-            identity: 0,
-            container: None,
-        };
+        let new = new_document(1);
         let known = store.write(Durability::Synced, |sql| {
             documents::add(sql, JobId(1), 1, std::slice::from_ref(&new))?;
             let rows: Vec<_> = (1..=20).map(|n| (1, Some(AclId(n)), Some(ContainerId(n)))).collect();

@@ -1,19 +1,13 @@
 //! People and groups that are pushed: names are of one person, and nobody is a member who is not there, whoever writes at once.
 
-use std::sync::mpsc;
-use std::time::Duration;
-
 use ingather_model::access::authority::Asking;
 use ingather_model::access::identity::Group;
 use ingather_model::ids::ConnectionId;
 use ingather_store::authorities::{self, Declared};
 use ingather_store::people::{self, Kind, Member, Members, Pushed};
-use ingather_store::{Durability, Sql, Store, StoreError, doctor};
+use ingather_store::{Durability, Sql, Store, StoreError};
 
-use crate::world::{Fresh, on_both};
-
-/// Long enough for a transaction that nothing keeps from ending; a slow machine sees less, and nothing that is not there.
-const UNDISTURBED: Duration = Duration::from_millis(300);
+use crate::world::{Fresh, at_once, faults, on_both};
 
 fn opened(fresh: &Fresh) -> (Store, ConnectionId) {
     let store = Store::open(&fresh.target).unwrap();
@@ -66,11 +60,6 @@ fn groups(store: &Store, of: ConnectionId, id: &str, most: usize) -> (Vec<String
     let mut ids: Vec<String> = found.into_iter().map(|group| group.id).collect();
     ids.sort();
     (ids, whole)
-}
-
-fn faults(store: &Store) -> Vec<&'static str> {
-    let faults = store.reader().read(|sql| doctor::examine(sql, 9)).unwrap();
-    faults.iter().map(|fault| fault.check.name).collect()
 }
 
 #[test]
@@ -172,31 +161,6 @@ fn whoever_goes_is_a_member_of_nothing_and_an_authority_that_goes_leaves_nobody(
         assert_eq!(write(&store, |sql| people::keep_authority(sql, of)), None);
         assert_eq!(faults(&store), [""; 0]);
     });
-}
-
-/// Two changes of one store at once: the other one begins before the first one is committed, and may wait for it.
-fn at_once<A: Send, B: Send>(
-    store: &Store,
-    first: impl Fn(&mut Sql<'_>) -> Result<A, StoreError>,
-    other: impl Fn(&mut Sql<'_>) -> Result<B, StoreError> + Send,
-) -> (A, B) {
-    let (goes, going) = mpsc::channel();
-    let (ended, ends) = mpsc::channel();
-    std::thread::scope(|scope| {
-        let second = scope.spawn(move || {
-            going.recv().unwrap();
-            let done = store.write(Durability::Synced, other).unwrap();
-            let _ = ended.send(());
-            done
-        });
-        let done = store.write(Durability::Synced, |sql| {
-            let done = first(sql)?;
-            let _ = goes.send(());
-            let _ = ends.recv_timeout(UNDISTURBED);
-            Ok(done)
-        });
-        (done.unwrap(), second.join().unwrap())
-    })
 }
 
 /// As the operations do it: what is changed first, then the members, then memberships.

@@ -12,8 +12,7 @@ use ingather_store::secrets::{SecretPlaces, Secrets, SettingsOf, key_wanted};
 use ingather_store::{Durability, Store, Target, authorities};
 use serde_json::{Value, json};
 
-use crate::conflicts::at_once;
-use crate::world::{Fresh, on_both};
+use crate::world::{Fresh, at_once, on_both};
 
 /// The field `password` of all kinds but `gone`, which nobody knows.
 struct Passwords;

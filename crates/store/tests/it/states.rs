@@ -10,7 +10,7 @@ use ingather_store::queue::{self, Failure, LeftOut, VisitReason, VisitRequest};
 use ingather_store::states::{self, EndedVisit, States};
 use ingather_store::{Durability, Sql, Store, StoreError, Target, doctor};
 
-use crate::world::on_both;
+use crate::world::{new_document, on_both};
 
 const JOB: JobId = JobId(1);
 
@@ -24,18 +24,6 @@ fn script(target: &Target, text: &str) {
         Target::Postgres(url) => {
             postgres::Client::connect(url, postgres::NoTls).unwrap().batch_execute(text).unwrap();
         }
-    }
-}
-
-fn new(id: i64) -> NewDocument {
-    NewDocument {
-        id: DocumentId(id),
-        key: DocumentKey { parent_hash: 1, key_hash: id },
-        name: id.to_string(),
-        version: Digest(1),
-        access: Digest(1),
-        identity: 0,
-        container: None,
     }
 }
 
@@ -69,7 +57,12 @@ fn dates_come_in_their_order_and_go_with_their_documents() {
         };
         store
             .write(Durability::Relaxed, |sql| {
-                documents::add(sql, JOB, 1, &[new(1), new(2), new(3), new(4)])?;
+                documents::add(
+                    sql,
+                    JOB,
+                    1,
+                    &[new_document(1), new_document(2), new_document(3), new_document(4)],
+                )?;
                 dates::put(sql, JOB, &[look(1, 30, Action::Recrawl), look(2, 10, Action::Recrawl)])?;
                 dates::put(sql, JOB, &[look(3, 10, Action::Expire), look(1, 20, Action::Recrawl)])
             })
@@ -122,7 +115,7 @@ fn a_cut_off_is_kept_with_its_failure_and_visits_are_found_by_their_dates() {
         let at = |document, due| VisitRequest { due, ..request(document) };
         store
             .write(Durability::Relaxed, |sql| {
-                documents::add(sql, JOB, 1, &[new(1), new(2), new(3)])?;
+                documents::add(sql, JOB, 1, &[new_document(1), new_document(2), new_document(3)])?;
                 let cut_off = Failure { give_up_at: Some(99), ..failure(1, FailureKind::Retrying) };
                 queue::record_failures(sql, JOB, 5, &[cut_off, failure(2, FailureKind::Retrying)])?;
                 queue::enqueue(sql, JOB, 1, &[at(1, 9), at(2, 30), at(3, queue::DUE_NEXT_RUN)])
@@ -213,7 +206,7 @@ fn counters_of_states_are_exact_after_every_change() {
                 .map(|found| found.known.id.0)
                 .collect();
             let added: Vec<NewDocument> =
-                ids.iter().filter(|id| !there.contains(id)).map(|id| new(*id)).collect();
+                ids.iter().filter(|id| !there.contains(id)).map(|id| new_document(*id)).collect();
             let requests: Vec<VisitRequest> = there.iter().map(|id| request(*id)).collect();
             let change = store.write(Durability::Relaxed, |sql| match what {
                 0 | 1 => documents::add(sql, JOB, 1, &added),
@@ -254,7 +247,7 @@ fn counters_of_states_are_exact_when_visits_are_asked_for_as_they_end() {
         let ids: Vec<i64> = (1..=40).collect();
         store
             .write(Durability::Relaxed, |sql| {
-                documents::add(sql, JOB, 1, &ids.iter().map(|id| new(*id)).collect::<Vec<_>>())
+                documents::add(sql, JOB, 1, &ids.iter().map(|id| new_document(*id)).collect::<Vec<_>>())
             })
             .unwrap();
         for round in 0..20 {

@@ -103,6 +103,8 @@ pub(crate) fn settle(run: &Run, reach: &Reach) -> Result<bool> {
     if named.is_empty() {
         return Ok(false);
     }
+    // A rule of the job leaves out what is too far.
+    let nothing = nothing | reach.beyond();
     let named = Named::read(run, named, (alone, &nothing))?;
     let fates: Vec<(i64, Fate)> = named.named.keys().map(|id| (*id, named.fate(*id))).collect();
     let alone: Vec<i64> = fates
@@ -155,14 +157,15 @@ impl Named {
         loop {
             let last = way.last().copied().unwrap_or(page);
             let other = self.named.get(&last).and_then(|elsewhere| self.others.get(&elsewhere.key).copied());
-            let Some(other) = other else { return self.by_itself(&way) };
+            // A page that is led to has a row: where it has none, nobody knows why.
+            let Some(other) = other else { return Fate::Stays };
             if !met.insert(other) {
                 let circle = way.iter().skip_while(|id| **id != other).copied();
                 // Each of them finds the same first one, whichever of them leads into the circle.
                 return circle.filter(|id| self.may_stand(*id)).min().map_or(Fate::Stays, Fate::Waits);
             }
             if !self.named.contains_key(&other) {
-                return match self.ends.get(&other).copied().unwrap_or(End::Nothing) {
+                return match self.ends.get(&other).copied().unwrap_or(End::Unknown) {
                     End::Held => Fate::Goes,
                     End::Unknown => Fate::Stays,
                     End::Nothing => self.by_itself(&way),
@@ -258,6 +261,8 @@ fn keep(run: &Run, reach: &Reach, ids: &[i64]) -> Result<()> {
         lock(&run.vanished).remove(*id as u64);
         state.leaving.remove(id);
     }
+    // Whoever counts a visit asks for what was reached.
+    drop(state);
     run.count(|counts| counts.waiting += ids.len() as u64);
     Ok(())
 }

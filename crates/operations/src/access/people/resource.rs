@@ -150,12 +150,9 @@ impl Content {
 pub(super) fn refuse_large(kind: Kind, fields: &Map<String, Value>) -> Result<()> {
     let is_members =
         |name: &str| kind == Kind::Group && without_core(name).unwrap_or(name).eq_ignore_ascii_case(MEMBERS);
-    let mut left = Room { values: limits::PUSHED_VALUES_MAX, bytes: limits::PUSHED_BODY_BYTES_MAX };
-    let others = fields.iter().filter(|(name, _)| !is_members(name));
-    match others.map(|(name, value)| left.takes(name.len(), value, 1)).all(|fits| fits) {
-        true => Ok(()),
-        false => Err(too_large()),
-    }
+    let mut left = Room::new();
+    let mut others = fields.iter().filter(|(name, _)| !is_members(name));
+    if others.all(|(name, value)| left.takes(name.len(), value, 1)) { Ok(()) } else { Err(too_large()) }
 }
 
 /// The same of one value.
@@ -163,8 +160,7 @@ pub(super) fn refuse_large(kind: Kind, fields: &Map<String, Value>) -> Result<()
 /// # Errors
 /// `TooLarge`.
 pub(super) fn refuse_large_value(value: &Value) -> Result<()> {
-    let mut room = Room { values: limits::PUSHED_VALUES_MAX, bytes: limits::PUSHED_BODY_BYTES_MAX };
-    if room.takes(0, value, 1) { Ok(()) } else { Err(too_large()) }
+    if Room::new().takes(0, value, 1) { Ok(()) } else { Err(too_large()) }
 }
 
 fn too_large() -> Problem {
@@ -183,6 +179,10 @@ struct Room {
 }
 
 impl Room {
+    fn new() -> Room {
+        Room { values: limits::PUSHED_VALUES_MAX, bytes: limits::PUSHED_BODY_BYTES_MAX }
+    }
+
     /// Whether there is room for a value whose name has so many bytes, which is then taken.
     fn takes(&mut self, name: usize, value: &Value, depth: usize) -> bool {
         let own = if let Value::String(text) = value { text.len() } else { 0 };
