@@ -174,7 +174,7 @@ fn what_is_more_than_anybody_sends_is_refused_before_it_is_worked_on() {
     let half: Vec<Value> = (0..limits::PUSHED_VALUES_MAX / 2).map(|number| json!({"n": number})).collect();
     for operations in [
         json!([{"op": "add", "path": "x", "value": many}]),
-        json!([{"op": "add", "path": "x", "value": long}]),
+        json!([{"op": "add", "path": "x", "value": &long}]),
         json!([{"op": "add", "value": keys}]),
         json!([{"op": "add", "path": "urn:x:y:b[c eq \"d\"].e", "value": deep}]),
         // What fits alone, and is too much together.
@@ -182,6 +182,10 @@ fn what_is_more_than_anybody_sends_is_refused_before_it_is_worked_on() {
     ] {
         assert_eq!(refused(operations), Err(Code::TooLarge));
     }
+    // Before it comes into each of several values.
+    let (mut fields, path) = (Map::new(), Path::read("x.m").unwrap());
+    let told = at(Kind::Person, &mut fields, (Verb::Add, &path, long.into()), &mut MemberChange::default());
+    assert_eq!(told.map_err(|problem| problem.code), Err(Code::TooLarge));
     let keys = Value::Object(keys);
     assert_eq!(Content::read(Kind::Person, &keys).map_err(|problem| problem.code), Err(Code::TooLarge));
 }
