@@ -450,3 +450,14 @@ fn an_output_that_is_named_twice_is_one_output() {
     assert_eq!(sandbox.everything(), ["a.txt"]);
     assert_eq!(std::fs::read_to_string(journal).unwrap().matches("{\"op\":\"put\"").count(), 1);
 }
+
+#[test]
+fn the_allocator_gives_memory_back_at_once_unless_its_environment_says_otherwise() {
+    let told = |set: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ingather"));
+        command.arg("--version").env("MIMALLOC_VERBOSE", "1").envs(set.iter().copied());
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    assert!(told(&[]).contains("'arena_purge_mult': 1 "), "{}", told(&[]));
+    assert!(told(&[("MIMALLOC_ARENA_PURGE_MULT", "7")]).contains("'arena_purge_mult': 7 "));
+}
