@@ -52,6 +52,16 @@ struct Watches {
     given: u64,
 }
 
+impl Drop for Watches {
+    /// The kernel takes 10 to 20 ms to end watches, and nobody has to wait for that: a run that follows begins meanwhile.
+    fn drop(&mut self) {
+        if let Some(kernel) = self.kernel.take() {
+            // Where no thread can be started it is closed here.
+            let _ = std::thread::Builder::new().name("unwatch".to_owned()).spawn(move || drop(kernel));
+        }
+    }
+}
+
 impl Watches {
     /// Watches what is open as `handle`; whether it is watched from now on.
     fn add(&mut self, id: (u64, u64), handle: impl AsFd) -> bool {
