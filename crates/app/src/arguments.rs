@@ -17,7 +17,7 @@ use ingather_model::limits;
 
 pub(crate) use history::{History, OfHistory, OfInventory, Report, Time};
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
-pub(crate) use search::Search;
+pub(crate) use search::{EngineWord, Filter, Search};
 pub(crate) use service::{ApiKey, Authority, Event, LogFormat, RoleWord, Serve};
 pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, HistoryWord, JobSettings, KeepWord, OnOff, Sync};
 
@@ -162,6 +162,13 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DOMAIN", default_value = "", hide_default_value = true)]
         domain: String,
     },
+    /// Print what a user may see as a filter for the queries of a search engine
+    #[command(after_help = "Examples:\n  ingather filter ann --engine opensearch --output docs\n  \
+            ingather filter ann --engine opensearch --json | jq .acls\n\n\
+            It belongs under `filter` of a `bool` query, or of a JSON request of Solr, and says what holds\n\
+            now: ask for it before each query.\n\n\
+            Exit codes: 0 answered · 2 no such user or output · 3 could not work")]
+    Filter(Filter),
     /// Look at authorities, which say what access tokens somebody holds; `apply` makes them
     #[command(
         subcommand,

@@ -54,6 +54,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Pipeline(pipeline) => pipeline::run(&global, pipeline),
         Command::Why { user, document, domain } => access::why(&global, (&user, domain), &document),
         Command::Tokens { user, domain } => access::tokens(&global, &user, domain),
+        Command::Filter(filter) => access::filter(&global, filter),
         Command::Doctor { repair } => doctor::run(&global, repair),
         Command::Verify { output, repair, limit } => verify::run(&global, output, repair, limit),
         Command::Backup { file } => backup::backup(&global, file),

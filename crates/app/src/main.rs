@@ -15,6 +15,8 @@ mod systemd;
 mod wiring;
 
 use clap::Parser;
+// Tells `build.rs` where the headers of the allocator are.
+use libmimalloc_sys as _;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

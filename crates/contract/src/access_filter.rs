@@ -19,6 +19,15 @@ impl IdSet {
         self.0[id / 64] |= 1 << (id % 64);
     }
 
+    /// The ids, smallest first.
+    pub fn iter(&self) -> impl Iterator<Item = i64> {
+        let bits = |(at, word): (usize, &u64)| {
+            let word = *word;
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| (at * 64 + bit) as i64)
+        };
+        self.0.iter().enumerate().flat_map(bits)
+    }
+
     /// Whether the id is in the set.
     pub fn contains(&self, id: i64) -> bool {
         usize::try_from(id).is_ok_and(|id| self.0.get(id / 64).is_some_and(|word| word >> (id % 64) & 1 == 1))
@@ -112,6 +121,15 @@ impl AccessFilter {
         }
     }
 
+    /// Addresses whose new access does not admit, smallest first: what is there may not be returned, whatever it refers to.
+    pub fn refused(&self) -> Vec<i64> {
+        let AccessFilter::Only { admitting, pending } = self else { return Vec::new() };
+        let refused = pending.iter().filter(|(_, new)| !new.iter().all(|new| admitting.admits(new)));
+        let mut refused: Vec<i64> = refused.map(|(address, _)| *address).collect();
+        refused.sort_unstable();
+        refused
+    }
+
     /// Whether an entry at `address` that refers to an acl and a container may be returned; unknown ones never.
     pub fn permits(&self, address: i64, entry: Reference) -> bool {
         match self {
@@ -149,6 +167,14 @@ mod tests {
         assert!(!access_filter.permits(5, of(Some(-1), Some(1))));
         assert!(!access_filter.permits(7, of(Some(1), Some(1))), "the new acl does not admit");
         assert!(AccessFilter::All.permits(7, Reference::default()));
+        assert_eq!((access_filter.refused(), AccessFilter::All.refused()), (vec![7], Vec::new()));
+    }
+
+    #[test]
+    fn a_set_names_its_ids_in_their_order() {
+        let ids = [0, 63, 64, 65, 1_000];
+        let set: IdSet = ids.into_iter().rev().chain([-1]).collect();
+        assert_eq!(set.iter().collect::<Vec<_>>(), ids);
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &search::SEARCH,
     &access::TOKENS,
     &access::WHY,
+    &access::filter::FILTER,
     &access::authorities::LIST,
     &access::authorities::FORGET,
     &access::authorities::DELETE,

@@ -1,6 +1,6 @@
 //! table: what `search` takes.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ingather_model::limits;
 
 use super::values;
@@ -47,4 +47,31 @@ pub(crate) struct Search {
     /// Also tell what each word adds to the score of a hit
     #[arg(long)]
     pub(crate) explain_score: bool,
+}
+
+/// Whom a filter is for, and in whose query language.
+#[derive(Args, Debug)]
+pub(crate) struct Filter {
+    /// Name of a user; of this machine also the number
+    pub(crate) user: String,
+    /// The query language
+    #[arg(long, value_name = "ENGINE")]
+    pub(crate) engine: EngineWord,
+    /// The output that is searched [default: what is on its way to any output is left out]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) output: Option<String>,
+    /// The authorisation domain that the name is one in
+    #[arg(long, value_name = "DOMAIN", default_value = "", hide_default_value = true)]
+    pub(crate) domain: String,
+}
+
+/// A search engine, for its query language.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EngineWord {
+    /// OpenSearch 2 and 3.
+    Opensearch,
+    /// Elasticsearch 8 and 9.
+    Elasticsearch,
+    /// Solr 9.
+    Solr,
 }

@@ -240,6 +240,10 @@ pub const JOURNAL_TAIL_BYTES: usize = 4_096;
 pub const JOURNAL_LINE_BYTES_MAX: u64 = 256 << 20;
 /// Access changes on their way to an output that a search takes into account; with more it answers nothing.
 pub const PENDING_ACCESS_MAX: usize = 1_000_000;
+/// Values of one clause of a filter: what OpenSearch and Elasticsearch take where nobody says otherwise (`index.max_terms_count`).
+pub const FILTER_TERMS_MAX: usize = 65_536;
+/// Jobs that a filter tells apart in what they have not looked at since it opened: three clauses each, of 1,024 that engines take.
+pub const FILTER_JOBS_MAX: usize = 250;
 /// Names of moved documents that a run remembers; with more, moves count for the guard like losses.
 pub const MOVES_MAX: usize = 4_000_000;
 /// Blind spots that a run keeps by name; the number of those beyond is kept.

@@ -1,6 +1,7 @@
 //! Access: which tokens a user holds, whether they find a document, and what decides.
 
 pub mod authorities;
+pub mod filter;
 pub mod people;
 pub mod user_acls;
 pub(crate) mod who;

@@ -21,9 +21,9 @@ use crate::operation::{Callable, Effect, Role};
 use crate::problem::{Code, Problem, Result};
 
 /// Operations whose answers say who may see what, or show it.
-const ABOUT_ACCESS: [&str; 3] = ["access.tokens", "access.why", "search"];
+const ABOUT_ACCESS: [&str; 4] = ["access.filter", "access.tokens", "access.why", "search"];
 /// What whoever presents a token may also ask about themselves.
-const ABOUT_THEMSELVES: [&str; 2] = ["access.tokens", "access.why"];
+const ABOUT_THEMSELVES: [&str; 3] = ["access.filter", "access.tokens", "access.why"];
 
 /// Who asks, as a service knows them.
 #[derive(Clone, Debug)]

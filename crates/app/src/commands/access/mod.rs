@@ -1,13 +1,14 @@
-//! `ingather why` and `ingather tokens`: what a user may see, and what decides.
+//! `ingather why`, `ingather tokens` and `ingather filter`: what a user may see, and what decides.
 
 pub(super) mod authority;
 
 use std::ffi::OsStr;
 
+use ingather_operations::access::filter::{AskFilter, FILTER, Language};
 use ingather_operations::access::{self, AskTokens, AskWhy, HeldInGroup, WhyInJob};
 
 use super::lookup;
-use crate::arguments::Global;
+use crate::arguments::{EngineWord, Filter, Global};
 use crate::exit::{self, Result};
 use crate::show;
 use crate::wiring::{Program, caller};
@@ -34,6 +35,29 @@ pub(crate) fn tokens(global: &Global, user: &str, domain: String) -> Result<u8> 
                  machine `id {user}` lists the groups"
             ));
         }
+    }
+    Ok(exit::DONE)
+}
+
+pub(crate) fn filter(global: &Global, asked: Filter) -> Result<u8> {
+    let Filter { user, engine, output, domain } = asked;
+    let engine = match engine {
+        EngineWord::Opensearch => Language::Opensearch,
+        EngineWord::Elasticsearch => Language::Elasticsearch,
+        EngineWord::Solr => Language::Solr,
+    };
+    let request = AskFilter { user, domain, engine, output };
+    let found = FILTER.call(&Program::of(global)?.context(), &caller(), request)?;
+    if global.json {
+        show::answer(&found);
+        return Ok(exit::DONE);
+    }
+    show::line(&found.filter.to_string());
+    if !found.whole {
+        let user = &found.user;
+        show::stderr(&format!(
+            "not all tokens of {user} could be asked for, so that the filter finds less than {user} may see; `ingather tokens {user}` says why"
+        ));
     }
     Ok(exit::DONE)
 }

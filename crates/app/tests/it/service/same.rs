@@ -60,6 +60,13 @@ pub(super) const ASKED: &[Asked] = &[
         None,
         Lines::Of("hits"),
     ),
+    (
+        "access.filter",
+        &["filter", "root", "--engine", "opensearch"],
+        "GET /authority/filter?user=root&engine=opensearch",
+        None,
+        Lines::Answer,
+    ),
     ("access.tokens", &["tokens", "root"], "GET /authority/tokens?user=root", None, Lines::Answer),
     ("authorities.list", &["authority", "list"], "GET /authorities", None, Lines::Of("authorities")),
     (

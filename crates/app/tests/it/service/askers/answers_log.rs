@@ -23,6 +23,7 @@ fn each_answer_about_access_is_on_record_and_what_cannot_be_is_not_given() {
     let tokens = service.ask("GET", "/api/v1/authority/tokens?user=root").is(200);
     service.ask("GET", "/api/v1/authority/tokens?user=no-such-user").refuses(404, "no_such_user");
     service.ask("GET", "/api/v1/authority/why?user=root&document=open.txt").is(200);
+    service.ask("GET", "/api/v1/authority/filter?user=root&engine=solr").is(200);
     service.ask("GET", SEARCH).is(200);
     service.ask("GET", &format!("{SEARCH}&as=root")).is(200);
     service.ask("GET", &format!("{SEARCH}&all=true")).is(200);
@@ -46,6 +47,7 @@ fn each_answer_about_access_is_on_record_and_what_cannot_be_is_not_given() {
         line("key admin", "access.tokens", &["root"], false, "done"),
         line("key admin", "access.tokens", &["no-such-user"], false, "no_such_user"),
         line("key admin", "access.why", &["root"], false, "done"),
+        line("key admin", "access.filter", &["root"], false, "done"),
         line("key admin", "search", &[], false, "done"),
         line("key admin", "search", &["root"], false, "done"),
         line("key admin", "search", &[], true, "done"),
@@ -54,7 +56,7 @@ fn each_answer_about_access_is_on_record_and_what_cannot_be_is_not_given() {
     assert_eq!(lines.iter().map(about).collect::<Vec<_>>(), expected);
     // Whoever kept an answer can show that it is the one on record.
     let digest = |answer: &str| json!(blake3::hash(answer.as_bytes()).to_hex().to_string());
-    assert_eq!((&lines[0]["digest"], &lines[6]["digest"]), (&digest(&tokens.body), &digest(&acls.body)));
+    assert_eq!((&lines[0]["digest"], &lines[7]["digest"]), (&digest(&tokens.body), &digest(&acls.body)));
     assert_eq!(lines[1].get("digest"), None, "a refusal tells nothing");
     assert!(!text.contains("unix:"), "what somebody holds is not in it: {text}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
