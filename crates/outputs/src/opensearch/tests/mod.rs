@@ -1,0 +1,3 @@
+//! What the output promises, against a real server.
+
+mod promises;
