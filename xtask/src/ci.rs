@@ -94,6 +94,11 @@ pub(crate) fn run(root: &Path) -> Result<String, String> {
             "all with a Tika server: `make test` starts one where Java, Maven and a network are".to_owned(),
         );
     }
+    if !there("INGATHER_TEST_OPENSEARCH") {
+        missing.push(
+            "all with an OpenSearch: `make test` starts one where a Java development kit, Maven and a network are".to_owned(),
+        );
+    }
     if !there("INGATHER_TEST_CHECKERS") {
         missing.push(
             "all with schemathesis or Chromium: `make test` brings them where python3-venv and a network are"
