@@ -1,5 +1,5 @@
-//! A search engine on loopback that tests deliver to, and a proxy before it that fails as networks and servers do. `scripts/opensearch.sh`
-//! starts the engine; where it is not, tests are named as not run.
+//! Search engines on loopback that tests deliver to, and a proxy before them that fails as networks and servers do. `scripts/opensearch.sh` and
+//! `scripts/elasticsearch.sh` start them; where one is not, tests are named as not run with it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,10 +7,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
+use base64::Engine as _;
+use serde_json::{Value, json};
 
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(60);
+
+/// The engines: product, variable that says where it is, script that starts it.
+const ENGINES: [(&str, &str, &str); 2] = [
+    ("OpenSearch", "INGATHER_TEST_OPENSEARCH", "scripts/opensearch.sh"),
+    ("Elasticsearch", "INGATHER_TEST_ELASTICSEARCH", "scripts/elasticsearch.sh"),
+];
 
 /// An index of a search engine, which goes away with its value.
 pub struct SearchEngine {
@@ -18,19 +25,55 @@ pub struct SearchEngine {
     pub url: String,
     /// The name of the index, which no other test has.
     pub index: String,
+    /// Name and password of somebody who may do everything, where the engine asks for that.
+    pub login: Option<(String, String)>,
 }
 
 impl SearchEngine {
-    /// An index that is not there yet; none where there is no engine, and `test` is named as not run.
-    pub fn find(test: &str) -> Option<SearchEngine> {
+    /// For each engine an index that is not there yet; `test` is named as not run with those that are not here.
+    pub fn each(test: &str) -> Vec<SearchEngine> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let Ok(url) = std::env::var("INGATHER_TEST_OPENSEARCH") else {
-            crate::rights::not_run(test, "it needs an OpenSearch; scripts/opensearch.sh starts one");
-            return None;
+        let found = |(product, variable, script): (&str, &str, &str)| {
+            let Ok(url) = std::env::var(variable) else {
+                crate::rights::not_run(test, &format!("it needs {product}; {script} starts one"));
+                return None;
+            };
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let index = format!("t{}-{number}-{:x}", std::process::id(), fastrand::u64(..));
+            let (before, place) =
+                url.rsplit_once('@').unwrap_or(("http://", url.trim_start_matches("http://")));
+            let login = before.trim_start_matches("http://").split_once(':');
+            let login = login.map(|(user, password)| (user.to_owned(), password.to_owned()));
+            Some(SearchEngine { url: format!("http://{place}"), index, login })
         };
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let index = format!("t{}-{number}-{:x}", std::process::id(), fastrand::u64(..));
-        Some(SearchEngine { url, index })
+        ENGINES.into_iter().filter_map(found).collect()
+    }
+
+    /// Another index of the same engine.
+    #[must_use]
+    pub fn another(&self) -> SearchEngine {
+        let index = format!("{}-{:x}", self.index, fastrand::u64(..));
+        SearchEngine { url: self.url.clone(), index, login: self.login.clone() }
+    }
+
+    /// Settings of an output that is this index.
+    pub fn settings(&self) -> Value {
+        self.settings_by(&self.url)
+    }
+
+    /// The same by another address of the engine.
+    pub fn settings_by(&self, url: &str) -> Value {
+        let mut settings = json!({"url": url, "index": self.index});
+        if let Some((user, password)) = &self.login {
+            (settings["user"], settings["password"]) = (user.as_str().into(), password.as_str().into());
+        }
+        settings
+    }
+
+    fn authorization(&self) -> Option<String> {
+        let (user, password) = self.login.as_ref()?;
+        let both = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
+        Some(format!("Basic {both}"))
     }
 
     /// Asks the engine: status and answer; `PATH` in the path stands for the index.
@@ -40,8 +83,10 @@ impl SearchEngine {
     pub fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let path = path.replace("PATH", &self.index);
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let (head, answer) = exchange(&self.url, method, &path, body.as_bytes()).expect("the engine answers");
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+        let authorization = self.authorization();
+        let asked = Asked { method: method.to_owned(), path, authorization, body: body.into_bytes() };
+        let Message { first, body: answer, .. } = exchange(&self.url, &asked).expect("the engine answers");
+        let status = first.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
         (status, serde_json::from_slice(&answer).unwrap_or_default())
     }
 
@@ -70,7 +115,11 @@ impl SearchEngine {
 impl Drop for SearchEngine {
     fn drop(&mut self) {
         // It may be gone already.
-        let _ = exchange(&self.url, "DELETE", &format!("/{}", self.index), b"");
+        let (method, path) = ("DELETE".to_owned(), format!("/{}", self.index));
+        let _ = exchange(
+            &self.url,
+            &Asked { method, path, authorization: self.authorization(), body: Vec::new() },
+        );
     }
 }
 
@@ -102,8 +151,21 @@ pub struct Heard {
     pub bytes: usize,
 }
 
-/// Method, path and body of a request.
-type Asked = (String, String, Vec<u8>);
+/// A request.
+struct Asked {
+    method: String,
+    path: String,
+    authorization: Option<String>,
+    body: Vec<u8>,
+}
+
+/// A request or an answer as it is heard.
+struct Message {
+    first: String,
+    authorization: Option<String>,
+    body: Vec<u8>,
+}
+
 type Judge = dyn Fn(&Heard) -> InjectedFault + Send + Sync;
 
 /// What a proxy keeps of requests.
@@ -156,7 +218,7 @@ impl Proxy {
     /// Gives the server what was held until now, as a network does with what it has delayed; how much that was.
     pub fn release(&self) -> usize {
         let held = std::mem::take(&mut *self.notes.held.lock().unwrap_or_else(PoisonError::into_inner));
-        held.iter().filter_map(|(method, path, body)| exchange(&self.server, method, path, body)).count()
+        held.iter().filter_map(|asked| exchange(&self.server, asked)).count()
     }
 }
 
@@ -175,12 +237,12 @@ fn pass_on(
     judge: &Arc<Judge>,
     notes: &Notes,
 ) -> Option<()> {
-    let (head, body) = message(client)?;
-    let mut words = head.split(' ');
+    let Message { first, authorization, body } = message(client)?;
+    let mut words = first.split(' ');
     let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let request = Heard { method, path, bytes: body.len() };
+    let request = Heard { method: method.clone(), path: path.clone(), bytes: body.len() };
+    let asked = Asked { method, path, authorization, body };
     let fault = judge(&request);
-    let Heard { method, path, .. } = request.clone();
     notes.heard.lock().unwrap_or_else(PoisonError::into_inner).push(request);
     let answer = |status: &str, body: &[u8]| {
         let head = format!(
@@ -195,64 +257,77 @@ fn pass_on(
         }
         InjectedFault::CutOff => {
             let mut connection = TcpStream::connect(server.trim_start_matches("http://")).ok()?;
-            connection.write_all(&head_of(&method, &path, body.len())).ok()?;
-            connection.write_all(&body[..body.len() / 2]).ok()?;
+            connection.write_all(&head_of(&asked)).ok()?;
+            connection.write_all(&asked.body[..asked.body.len() / 2]).ok()?;
             return None;
         }
         InjectedFault::Held => {
-            notes.held.lock().unwrap_or_else(PoisonError::into_inner).push((method, path, body));
+            notes.held.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
             return None;
         }
         InjectedFault::AnswerLost => {
-            exchange(server, &method, &path, &body)?;
+            exchange(server, &asked)?;
             return None;
         }
         InjectedFault::None | InjectedFault::HalfAnswer => {
-            let (head, mut body) = exchange(server, &method, &path, &body)?;
+            let Message { first, mut body, .. } = exchange(server, &asked)?;
             if fault == InjectedFault::HalfAnswer {
                 body.truncate(body.len() / 2);
             }
-            answer(head.split_once(' ')?.1.lines().next()?, &body)
+            answer(first.split_once(' ')?.1, &body)
         }
     };
     client.get_mut().write_all(&told).ok()
 }
 
-fn head_of(method: &str, path: &str, bytes: usize) -> Vec<u8> {
+fn head_of(Asked { method, path, authorization, body }: &Asked) -> Vec<u8> {
     let kind = if path.contains("/_bulk") { "application/x-ndjson" } else { "application/json" };
-    let kind = if bytes > 0 { format!("content-type: {kind}\r\n") } else { String::new() };
-    format!(
-        "{method} {path} HTTP/1.1\r\nhost: test\r\n{kind}content-length: {bytes}\r\nconnection: close\r\n\r\n"
-    )
-    .into_bytes()
+    let kind = if body.is_empty() { String::new() } else { format!("content-type: {kind}\r\n") };
+    let login = authorization.iter().map(|login| format!("authorization: {login}\r\n")).collect::<String>();
+    let bytes = body.len();
+    format!("{method} {path} HTTP/1.1\r\nhost: test\r\n{kind}{login}content-length: {bytes}\r\nconnection: close\r\n\r\n").into_bytes()
 }
 
-/// Asks a server over a connection of its own: the first line of its answer, and the body.
-fn exchange(server: &str, method: &str, path: &str, body: &[u8]) -> Option<(String, Vec<u8>)> {
+/// Asks a server over a connection of its own.
+fn exchange(server: &str, asked: &Asked) -> Option<Message> {
     let mut connection = TcpStream::connect(server.trim_start_matches("http://")).ok()?;
     connection.set_read_timeout(Some(ANSWER)).ok()?;
-    connection.write_all(&head_of(method, path, body.len())).ok()?;
-    connection.write_all(body).ok()?;
+    connection.write_all(&head_of(asked)).ok()?;
+    connection.write_all(&asked.body).ok()?;
     message(&mut BufReader::new(connection))
 }
 
-/// First line and body of a request or an answer.
-fn message(from: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
+/// What comes over a connection next.
+fn message(from: &mut BufReader<TcpStream>) -> Option<Message> {
     let mut first = String::new();
     from.read_line(&mut first).ok().filter(|read| *read > 0)?;
-    let mut bytes = 0;
+    let (mut bytes, mut is_chunked, mut authorization) = (0, false, None);
     loop {
         let mut line = String::new();
         from.read_line(&mut line).ok().filter(|read| *read > 0)?;
-        let line = line.trim().to_ascii_lowercase();
+        let said = line.trim().to_owned();
+        let line = said.to_ascii_lowercase();
         if line.is_empty() {
             break;
+        }
+        if line.starts_with("authorization:") {
+            authorization = said.split_once(':').map(|(_, login)| login.trim().to_owned());
         }
         if let Some(length) = line.strip_prefix("content-length:") {
             bytes = length.trim().parse().ok()?;
         }
+        is_chunked |= line == "transfer-encoding: chunked";
     }
     let mut body = vec![0; bytes];
     from.read_exact(&mut body).ok()?;
-    Some((first.trim().to_owned(), body))
+    while is_chunked {
+        let mut size = String::new();
+        from.read_line(&mut size).ok()?;
+        let mut chunk = vec![0; usize::from_str_radix(size.trim(), 16).ok()?];
+        is_chunked = !chunk.is_empty();
+        from.read_exact(&mut chunk).ok()?;
+        from.read_line(&mut size).ok()?;
+        body.extend(chunk);
+    }
+    Some(Message { first: first.trim().to_owned(), authorization, body })
 }

@@ -3,6 +3,7 @@
 mod faults;
 mod identity;
 mod promises;
+mod rights;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,10 +25,6 @@ fn call() -> CallContext {
 
 fn context(session: i64) -> OutputContext {
     OutputContext { data: PathBuf::from("/nowhere"), store: "store-1".to_owned(), session }
-}
-
-fn settings(engine: &SearchEngine) -> Value {
-    json!({"url": engine.url, "index": engine.index})
 }
 
 fn opened(settings: &Value, session: i64) -> Result<Box<dyn Output>, Fault> {
