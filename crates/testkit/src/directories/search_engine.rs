@@ -13,6 +13,14 @@ use serde_json::{Value, json};
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(60);
 
+/// A root, and a certificate by it for 127.0.0.1 as server and as client: `root.pem`, `server.pem`, `server.key`.
+///
+/// # Panics
+/// Where there is no openssl.
+pub fn certify(folder: &std::path::Path) {
+    super::certify(folder, "127.0.0.1");
+}
+
 /// The engines: product, variable that says where it is, script that starts it.
 const ENGINES: [(&str, &str, &str); 2] = [
     ("OpenSearch", "INGATHER_TEST_OPENSEARCH", "scripts/opensearch.sh"),

@@ -278,7 +278,8 @@ fn an_output_on_a_server_is_declared_before_a_job_names_it_and_its_secrets_are_s
         assert!(!declare(&sandbox, settings.clone()).exits(0).out.contains("changed"), "nothing changes");
         let shown = sandbox.run(&["export"]).exits(0).out;
         assert!(
-            shown.contains("\"password\": \"(hidden)\"") && !shown.contains(&format!(": \"{password}\"")),
+            shown.contains("\"password\": \"(hidden)\"")
+                && !shown.contains(&format!("\"password\": \"{password}\"")),
             "{shown}"
         );
         settings["password"] = json!("(hidden)");

@@ -136,3 +136,31 @@ fn an_index_is_emptied_by_making_it_anew_and_numbers_go_on() {
         assert_eq!(commit(output.as_mut()).unwrap().number, 1);
     }
 }
+
+#[test]
+fn what_nobody_committed_is_told_by_the_opening_that_sent_it_and_by_its_numbers() {
+    for engine in
+        SearchEngine::each("what_nobody_committed_is_told_by_the_opening_that_sent_it_and_by_its_numbers")
+    {
+        let mut output = opened(&engine.settings(), 5).unwrap();
+        assert_eq!(apply(output.as_mut(), &[put("a", 1, "one")]), [Ok(())]);
+        let committed = commit(output.as_mut()).unwrap();
+        assert_eq!((committed.number, committed.session, committed.seq), (1, 5, 1));
+        let stands = |session| {
+            let generation = opened(&engine.settings(), session).unwrap().generation();
+            (generation.number, generation.session, generation.seq)
+        };
+        assert_eq!(stands(6), (1, 5, 1), "an opening that sends nothing leaves no trace");
+        // Killed before its commit: with something that is there, and with something that is gone.
+        let mut killed = opened(&engine.settings(), 7).unwrap();
+        assert_eq!(apply(killed.as_mut(), &[put("b", 20, "two")]), [Ok(())]);
+        assert_eq!(stands(8), (1, 7, 20));
+        let mut killed = opened(&engine.settings(), 9).unwrap();
+        assert_eq!(apply(killed.as_mut(), &[change("b", 30, Op::Delete)]), [Ok(())]);
+        assert_eq!(stands(10), (1, 9, 1));
+        let looked = (OUTPUT.look.unwrap())(&engine.settings(), &context(0)).unwrap().unwrap().generation();
+        assert_eq!((looked.number, looked.session), (1, 9));
+        // Somebody else has written since: what this one does is not confirmed.
+        assert_eq!(commit(output.as_mut()).unwrap_err().reason().code, "replaced");
+    }
+}

@@ -4,6 +4,7 @@ mod faults;
 mod identity;
 mod promises;
 mod rights;
+mod secure;
 
 use std::path::PathBuf;
 use std::sync::Arc;
