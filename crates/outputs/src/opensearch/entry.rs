@@ -23,7 +23,7 @@ pub(super) fn key(id: &str) -> Cow<'_, str> {
 }
 
 /// Who may see an entry, and whose it is.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Access {
     pub(super) acl: Option<AclId>,
     pub(super) container: Option<ContainerId>,

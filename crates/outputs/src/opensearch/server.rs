@@ -16,6 +16,9 @@ pub(super) const REPLACED: &str = "replaced";
 /// Code of a fault of a server that is busy or away.
 pub(super) const AWAY: &str = "server";
 
+/// Behind these words servers repeat what is in a document.
+const TELLING: [&str; 2] = [" Preview of field's value", " The prefix of the first immense term"];
+
 /// A server and how it is spoken to.
 pub(super) struct Server {
     http: Http,
@@ -56,8 +59,9 @@ impl Said {
     /// Its sentence, in one line, bounded, and without the text of a document that some of them repeat.
     pub(super) fn sentence(&self) -> String {
         let reason = self.reason.as_deref().unwrap_or(&self.kind);
-        let reason = reason.split(" Preview of field's value").next().unwrap_or_default();
-        let mut said: String = reason.chars().take(limits::OPENSEARCH_SAID_MAX).collect();
+        let parts =
+            TELLING.iter().fold(reason, |reason, words| reason.split(words).next().unwrap_or_default());
+        let mut said: String = parts.chars().take(limits::OPENSEARCH_SAID_MAX).collect();
         said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         said.trim_end_matches('.').to_owned()
     }
@@ -247,4 +251,23 @@ pub(super) fn replaced() -> Fault {
         REPLACED,
         "the index was dropped, closed or replaced while it was written to; run again, and everything is sent",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_is_one_short_line_without_a_text_of_a_document() {
+        let sentence = |reason: &str| {
+            Said { kind: "some_exception".to_owned(), reason: Some(reason.to_owned()) }.sentence()
+        };
+        let wrong = "failed to parse field [size] of type [long] in document with id '1'. Preview of field's value: 'SECRET'";
+        assert_eq!(sentence(wrong), "failed to parse field [size] of type [long] in document with id '1'");
+        let immense = "one immense term in field=\"body\". The prefix of the first immense term is: '[83, 69, 67]...', original";
+        assert_eq!(sentence(immense), "one immense term in field=\"body\"");
+        assert_eq!(sentence("two\nlines\tand a stop."), "two lines and a stop");
+        assert_eq!(sentence(&"x".repeat(9_999)).len(), limits::OPENSEARCH_SAID_MAX);
+        assert_eq!(Said { kind: "some_exception".to_owned(), reason: None }.sentence(), "some_exception");
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ingather_contract::call::{CallContext, Cancel};
 use ingather_contract::output::{Change, Generation, Op, Output, OutputContext, OutputEntry};
 use ingather_model::fault::Fault;
+use ingather_model::ids::{AclId, ContainerId};
 use ingather_model::limits;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -52,7 +53,15 @@ struct ReadEntry {
 
 impl ReadEntry {
     fn seq(&self) -> i64 {
-        self._source.get("seq").and_then(Value::as_i64).unwrap_or_default()
+        self.number("seq").unwrap_or_default()
+    }
+
+    fn access(&self) -> Access {
+        Access { acl: self.number("acl").map(AclId), container: self.number("container").map(ContainerId) }
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        self._source.get(name).and_then(Value::as_i64)
     }
 }
 
@@ -101,18 +110,28 @@ impl Opened {
                 answer(net, &said);
             }
         }
-        let (mut items, mut sent) = (Vec::new(), Vec::new());
+        let (mut items, mut sent, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for net in &others {
             match self.item(net) {
                 Ok(item) => {
                     items.push(item);
                     sent.push(net);
                 }
-                Err(fault) => answer(net, &Err(fault)),
+                Err(fault) => refused.push((net, fault)),
             }
         }
-        let said = self.send(waits, &items)?;
-        sent.iter().zip(said).for_each(|(net, said)| answer(net, &said));
+        for (net, said) in sent.into_iter().zip(self.send(waits, &items)?) {
+            match said {
+                Err(fault @ Fault::Refused(_)) => refused.push((net, fault)),
+                said => answer(net, &said),
+            }
+        }
+        for some in refused.chunks(limits::OPENSEARCH_READ_AT_ONCE) {
+            let nets: Vec<&Net<'_>> = some.iter().map(|(net, _)| *net).collect();
+            for ((net, fault), masked) in some.iter().zip(self.mask(waits, &nets)?) {
+                answer(net, &masked.and_then(|()| Err(fault.clone())));
+            }
+        }
         gone.into_iter().for_each(|place| answers[place] = Err(Fault::Gone));
         Ok(answers)
     }
@@ -120,10 +139,12 @@ impl Opened {
     fn item(&self, net: &Net<'_>) -> Result<Item, Fault> {
         let last = net.last();
         let source = match &net.change.op {
-            Op::Put { record, version, acl_id, container } => {
-                let access = net.access.map_or(Access { acl: *acl_id, container: *container }, access_of);
-                Some(entry::source(&self.index.mark.store, net.change, last, (record, *version, access))?)
-            }
+            Op::Put { record, version, .. } => Some(entry::source(
+                &self.index.mark.store,
+                net.change,
+                last,
+                (record, *version, access_of(last)),
+            )?),
             Op::Access { .. } | Op::Delete => None,
         };
         Ok(Item { key: key(&net.change.id).into_owned(), seq: last.seq, source })
@@ -208,13 +229,9 @@ impl Opened {
         let mut answers: Vec<Result<(), Fault>> = Vec::with_capacity(nets.len());
         let (mut items, mut places) = (Vec::new(), Vec::new());
         for (place, (net, key)) in nets.iter().zip(keys).enumerate() {
-            let ours = |entry: &ReadEntry| {
-                entry._source.get("store").and_then(Value::as_str) == Some(&self.index.mark.store)
-                    && entry._source.get("id").and_then(Value::as_str) == Some(&net.change.id)
-            };
             answers.push(match there.remove(&key).flatten() {
                 Some(entry) if entry.seq() >= net.change.seq => Ok(()),
-                Some(entry) if ours(&entry) => {
+                Some(entry) if self.is_ours(&entry, &net.change.id) => {
                     let source = entry::with_access(entry._source, net.change, access_of(net.change));
                     items.push(Item { key, seq: net.change.seq, source: Some(source) });
                     places.push(place);
@@ -227,6 +244,33 @@ impl Opened {
         let said = self.send(waits, &items)?;
         places.into_iter().zip(said).for_each(|(place, said)| answers[place] = said);
         Ok(answers)
+    }
+
+    /// Where an entry that is refused has another access than the one that is there, nobody finds that one any more: there was no instant at
+    /// which its document held the text of before and let in whom it lets in now.
+    fn mask(&mut self, waits: &Waits<'_>, refused: &[&Net<'_>]) -> Result<Vec<Result<(), Fault>>, Fault> {
+        let keys: Vec<String> = refused.iter().map(|net| key(&net.change.id).into_owned()).collect();
+        let mut there = self.read_back(waits, &keys.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let (mut items, mut places) = (Vec::new(), Vec::new());
+        for (place, (net, key)) in refused.iter().zip(keys).enumerate() {
+            let last = net.last();
+            let Some(entry) = there.remove(&key).flatten() else { continue };
+            if entry.seq() < last.seq && self.is_ours(&entry, &last.id) && entry.access() != access_of(last) {
+                let nobody = Access { acl: None, container: None };
+                let source = Some(entry::with_access(entry._source, last, nobody));
+                items.push(Item { key, seq: last.seq, source });
+                places.push(place);
+            }
+        }
+        let mut answers = vec![Ok(()); refused.len()];
+        let said = self.send(waits, &items)?;
+        places.into_iter().zip(said).for_each(|(place, said)| answers[place] = said);
+        Ok(answers)
+    }
+
+    fn is_ours(&self, entry: &ReadEntry, id: &str) -> bool {
+        let said = |name: &str| entry._source.get(name).and_then(Value::as_str);
+        said("store") == Some(&self.index.mark.store) && said("id") == Some(id)
     }
 
     /// What cannot be gone on from ends this opening: nothing more is sent, and nothing that was sent is confirmed.

@@ -14,6 +14,8 @@ fn an_index_that_is_dropped_is_noticed_and_what_takes_its_place_is_left_alone() 
         let alias = described[&engine.index]["aliases"].as_object().unwrap().keys().next().unwrap().clone();
         for batch in [vec![put("b", 2, "two")], vec![change("a", 3, Op::Delete)], vec![access("a", 4)]] {
             let mut output = opened(&engine.settings(), 1).unwrap();
+            // So that nothing but the changes is asked for next.
+            assert_eq!(apply(output.as_mut(), &[put("sent", 1, "before")]), [Ok(())]);
             engine.done("DELETE", "/PATH", &Value::Null);
             // As a server makes it for whoever writes to a name that is free.
             engine.done("PUT", "/PATH/_doc/other", &json!({"of": "others"}));
