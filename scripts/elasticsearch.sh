@@ -62,18 +62,20 @@ path.repo: $folder/data/snapshots
 cluster.routing.allocation.disk.threshold_enabled: false
 xpack.security.enabled: true
 SETTINGS
-    # Somebody who may do everything, somebody with the rights that the manual names, and somebody who may only look; the password of each is
-    # ingather-test.
-    for user in ingather-test ingather-least ingather-reader; do
+    # Somebody who may do everything, somebody with the rights that the manual names, somebody who may write no entry, and somebody who may only
+    # look; the password of each is ingather-test.
+    for user in ingather-test ingather-least ingather-keeper ingather-reader; do
         echo "$user:"'$2b$04$abcdefghijklmnopqrstuukZmQy70kkwPVWqdsigwtuiz0psACLj.'
     done >"$folder/config/users"
     cat >"$folder/config/users_roles" <<ROLES
 superuser:ingather-test
 least:ingather-least
+keeper:ingather-keeper
 reader:ingather-reader
 ROLES
     cat >"$folder/config/roles.yml" <<ROLES
 least: { indices: [{ names: ["rights-*"], privileges: [read, write, manage] }] }
+keeper: { indices: [{ names: ["rights-*"], privileges: [read, manage] }] }
 reader: { indices: [{ names: ["rights-*"], privileges: [read] }] }
 ROLES
     [ "$(id -u)" != 0 ] || chown -R ingather-test:ingather-test "$folder/config" "$folder/data" "$folder"

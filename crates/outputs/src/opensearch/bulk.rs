@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::http::{Method, Reply, Request};
-use super::server::{AWAY, Answer, Patience, Said, Server, Waits, refused, replaced};
+use super::server::{AWAY, Answer, Patience, Said, Server, Waits, not_allowed, refused, replaced};
 
 /// What is asked for in an answer: what became of each entry and why.
 const TOLD: &str = "filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason,error,status";
@@ -68,7 +68,7 @@ pub(super) fn send(
     };
     let (mut together, mut bytes): (Vec<usize>, usize) = (Vec::new(), 0);
     for (at, item) in items.iter().enumerate() {
-        let size = lines(item).len();
+        let size = head(item).len() + item.source.as_ref().map_or(0, |source| source.len() + 1);
         if size > server.request_bytes {
             bulk.outcomes[at] = Outcome::Failed(too_large(size));
             continue;
@@ -96,20 +96,14 @@ fn too_large(size: usize) -> Fault {
     )
 }
 
-/// The lines of one entry in a request.
-fn lines(item: &Item) -> Vec<u8> {
+/// The line that says what becomes of an entry.
+fn head(item: &Item) -> Vec<u8> {
     let (key, version) = (&item.key, item.seq);
     let place = json!({"_id": key, "version": version, "version_type": "external_gte"});
-    let mut lines = match item.source {
-        Some(_) => json!({"index": place}).to_string().into_bytes(),
-        None => json!({"delete": place}).to_string().into_bytes(),
-    };
-    lines.push(b'\n');
-    if let Some(source) = &item.source {
-        lines.extend_from_slice(source);
-        lines.push(b'\n');
-    }
-    lines
+    let what = if item.source.is_some() { "index" } else { "delete" };
+    let mut line = json!({ what: place }).to_string().into_bytes();
+    line.push(b'\n');
+    line
 }
 
 struct Bulk<'b> {
@@ -161,7 +155,13 @@ impl Bulk<'_> {
         // A removal alone would make an index that is not there: with an update beside it none is made, and this one finds nothing.
         let guard: &[u8] = if guarded { b"{\"update\":{\"_id\":\"#\"}}\n{\"doc\":{}}\n" } else { b"" };
         let mut body = guard.to_vec();
-        waiting.iter().for_each(|at| body.extend(lines(&self.items[*at])));
+        for item in waiting.iter().map(|at| &self.items[*at]) {
+            body.extend(head(item));
+            if let Some(source) = &item.source {
+                body.extend_from_slice(source);
+                body.push(b'\n');
+            }
+        }
         body
     }
 
@@ -193,6 +193,7 @@ impl Bulk<'_> {
                 // There was none to be removed.
                 _ if is_missing => Outcome::Done,
                 409 => Outcome::Newer,
+                401 | 403 if !said.passes(of.status) => return Err(not_allowed(&said)),
                 status if said.passes(status) => {
                     again.push(*at);
                     Outcome::Failed(Fault::passing(AWAY, said.sentence()))

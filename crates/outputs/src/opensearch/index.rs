@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::http::{Method, Request};
-use super::server::{REPLACED, Said, Server, Waits, refused, replaced};
+use super::server::{AWAY, REPLACED, Said, Server, Waits, refused, replaced};
 use super::template;
 
 /// Version of the form of entries.
@@ -137,7 +137,7 @@ pub(super) fn usable(
             "is of form {}, and this program writes form {FORMAT}; use the program that filled it, or name another one",
             mark.format
         )),
-        None if last(server, waits, name, "_doc")?.is_some() => {
+        None if first(server, waits, name, (json!({"match_all": {}}), json!("_doc")))?.is_some() => {
             refuse("holds entries of others; name another one, or empty it".to_owned())
         }
         _ => Ok(Some(described)),
@@ -146,7 +146,14 @@ pub(super) fn usable(
 
 #[derive(Deserialize)]
 struct Found {
+    timed_out: bool,
+    _shards: Shards,
     hits: Hits,
+}
+
+#[derive(Deserialize)]
+struct Shards {
+    failed: u64,
 }
 
 #[derive(Deserialize)]
@@ -160,13 +167,21 @@ struct Hit {
     sort: Vec<Value>,
 }
 
-/// The largest value of a field of numbers in an index as it is now; none where it holds no entry.
-fn last(server: &Server, waits: &Waits<'_>, name: &str, field: &str) -> Result<Option<Value>, Fault> {
+/// What the first entry of those that a query finds is sorted by, in an index as it is now; none where there is none.
+fn first(
+    server: &Server,
+    waits: &Waits<'_>,
+    name: &str,
+    (query, sort): (Value, Value),
+) -> Result<Option<Value>, Fault> {
     refresh(server, waits, name)?;
-    let sort = if field == "_doc" { json!(["_doc"]) } else { json!([{field: {"order": "desc"}}]) };
-    let body = json!({"size": 1, "sort": sort, "_source": false, "track_total_hits": false});
+    let body =
+        json!({"size": 1, "query": query, "sort": [sort], "_source": false, "track_total_hits": false});
     let found: Found =
         server.json(waits, Method::Post, &format!("/{name}/_search"), body.to_string().as_bytes())?;
+    if found.timed_out || found._shards.failed > 0 {
+        return Err(Fault::passing(AWAY, "the server could not look at all of the index; ask again"));
+    }
     Ok(found.hits.hits.into_iter().next().map(|hit| hit.sort.into_iter().next().unwrap_or_default()))
 }
 
@@ -175,9 +190,10 @@ pub(super) fn refresh(server: &Server, waits: &Waits<'_>, name: &str) -> Result<
     server.json::<Value>(waits, Method::Post, &format!("/{name}/_refresh"), b"").map(drop)
 }
 
-/// Largest number of a change in an index, with what nobody committed.
+/// Largest number of a change of this store in an index, with what nobody committed.
 pub(super) fn largest_seq(server: &Server, waits: &Waits<'_>, index: &Index) -> Result<i64, Fault> {
-    let seq = last(server, waits, &index.alias, "seq")?;
+    let ours = json!({"term": {"store": index.mark.store}});
+    let seq = first(server, waits, &index.alias, (ours, json!({"seq": {"order": "desc"}})))?;
     Ok(seq.and_then(|seq| seq.as_i64()).unwrap_or_default().max(index.mark.seq))
 }
 

@@ -166,10 +166,7 @@ impl Server {
                 "credentials",
                 "the server does not take the credentials of the settings (401)",
             )),
-            403 => Err(Fault::refused(
-                "rights",
-                format!("the server does not let this user do that: {}", said()),
-            )),
+            403 => Err(not_allowed(&Said::of(&reply))),
             status @ 300..=399 => Err(Fault::refused(
                 "redirect",
                 format!("the server leads elsewhere ({status}), and that is not followed"),
@@ -243,6 +240,11 @@ pub(super) fn refused(reply: &Reply) -> Fault {
             Fault::refused(AWAY, format!("the server refuses it ({}): {}", reply.status, said.sentence()))
         }
     }
+}
+
+/// The fault of a right that is missing: it holds for every change, and no document is to blame.
+pub(super) fn not_allowed(said: &Said) -> Fault {
+    Fault::refused("rights", format!("the server does not let this user do that: {}", said.sentence()))
 }
 
 /// Said once the index is not the one any more that was opened.

@@ -26,6 +26,17 @@ fn rights_to_one_index_are_enough_and_less_is_refused_by_name() {
         assert_eq!(apply(output.as_mut(), &[put("a", 5, "one")]), [Ok(())]);
         commit(output.as_mut()).unwrap();
 
+        // Who may write no entry: the output fails, and no document does.
+        let mut kept = opened(&by("ingather-keeper", PASSWORD), 2).unwrap();
+        for batch in [[put("a", 6, "one")], [change("a", 7, Op::Delete)]] {
+            let answers = apply(kept.as_mut(), &batch);
+            assert!(
+                answers.iter().all(|answer| answer.as_ref().is_err_and(|f| f.reason().code == "rights")),
+                "{answers:?}"
+            );
+            assert_eq!(commit(kept.as_mut()).unwrap_err().reason().code, "rights");
+        }
+
         let refused = |settings: &Value| opened(settings, 2).err().unwrap();
         let told = refused(&by("ingather-least", "another one"));
         assert!(matches!(&told, Fault::Refused(why) if why.code == "credentials"), "{told}");
