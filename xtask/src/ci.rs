@@ -94,6 +94,15 @@ pub(crate) fn run(root: &Path) -> Result<String, String> {
             "all with a Tika server: `make test` starts one where Java, Maven and a network are".to_owned(),
         );
     }
+    for (product, variable) in
+        [("OpenSearch", "INGATHER_TEST_OPENSEARCH"), ("Elasticsearch", "INGATHER_TEST_ELASTICSEARCH")]
+    {
+        if !there(variable) {
+            missing.push(format!(
+                "all with {product}: `make test` starts one where a Java development kit, Maven and a network are"
+            ));
+        }
+    }
     if !there("INGATHER_TEST_CHECKERS") {
         missing.push(
             "all with schemathesis or Chromium: `make test` brings them where python3-venv and a network are"

@@ -31,6 +31,7 @@ const CONNECTORS: &str = "ingather-connectors";
 const DIRECTORY: &str = "ingather-directory";
 const EXTRACT: &str = "ingather-extract";
 const WEB: &str = "ingather-web";
+const OUTPUTS: &str = "ingather-outputs";
 const NOTIFY: &str = "ingather-notify";
 const OPERATIONS: &str = "ingather-operations";
 const SERVER: &str = "ingather-server";
@@ -53,13 +54,15 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: INDEX, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT] },
     Floor {
         package: CONNECTORS,
-        uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX, WEB, DIRECTORY],
+        uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX, WEB, DIRECTORY, OUTPUTS],
         tests_use: &[TESTKIT],
     },
     // Apart from the other connectors: what speaks to directories knows passwords, and is read by itself.
     Floor { package: DIRECTORY, uses: &[MODEL, CONTRACT, POSTGRES], tests_use: &[TESTKIT] },
     // Apart from the other connectors: its HTTP client is heavy, and nothing of it needs the index.
     Floor { package: WEB, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT, EXTRACT] },
+    // Apart from the other connectors: it speaks to servers over a network, and its tests need one.
+    Floor { package: OUTPUTS, uses: &[MODEL, CONTRACT], tests_use: &[TESTKIT] },
     // Every way of telling people, as connectors are every real system.
     Floor { package: NOTIFY, uses: &[MODEL, CONTRACT], tests_use: &[] },
     // What can be asked of the program, without a terminal and without HTTP. Connectors are reached by their contracts alone.
@@ -112,7 +115,7 @@ pub(crate) const HEAVY: &[Heavy] = &[
     Heavy { library: "tantivy", only: &[INDEX, BENCH], instead: "go through the contract of outputs" },
     Heavy {
         library: "ureq",
-        only: &[CONNECTORS, DIRECTORY, NOTIFY],
+        only: &[CONNECTORS, DIRECTORY, NOTIFY, OUTPUTS],
         instead: "go through the contract of a connector",
     },
     Heavy { library: "lettre", only: &[NOTIFY], instead: "go through the contract of a notifier" },

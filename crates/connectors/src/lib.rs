@@ -52,6 +52,8 @@ pub const OUTPUTS: &[&OutputKind] = &[
     &ingather_index::OUTPUT,
     &journal::OUTPUT,
     &null::OUTPUT,
+    #[cfg(feature = "opensearch")]
+    &ingather_outputs::opensearch::OUTPUT,
 ];
 /// Authorities, by name.
 pub const AUTHORITIES: &[&AuthorityKind] = &[

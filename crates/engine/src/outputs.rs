@@ -28,6 +28,9 @@ pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> R
         return Ok(found);
     }
     let (kind, settings) = builtin(registry, name)?;
+    if is_declared(registry, kind) {
+        return Err(undeclared(name));
+    }
     Ok(store.write(Durability::Synced, |sql| {
         connections::find_or_add(sql, Role::Output, kind, name, &settings, now)
     })?)
@@ -38,8 +41,11 @@ pub fn connection(store: &Store, registry: &Registry, name: &str, now: i64) -> R
 /// # Errors
 /// When it cannot be opened: who holds it, or what is missing.
 pub(crate) fn try_open(store: &Store, registry: &Registry, data: &Path, name: &str) -> Result<()> {
-    let (kind, settings) = builtin(registry, name)?;
-    let Some(kind) = registry.output(kind) else { return Ok(()) };
+    let (kind, settings) = match store.reader().read(|sql| connections::find(sql, Role::Output, name))? {
+        Some(found) => (found.kind, found.settings),
+        None => builtin(registry, name).map(|(kind, settings)| (kind.to_owned(), settings))?,
+    };
+    let Some(kind) = registry.output(&kind) else { return Ok(()) };
     let context = OutputContext {
         data: data.to_owned(),
         store: store.reader().id().to_owned(),
@@ -69,7 +75,24 @@ pub fn pretended(registry: &Registry, name: &str) -> Result<Connection> {
     })
 }
 
-/// Kind and settings of an output that needs no connection of its own.
+/// Whether outputs of a kind have settings that no name has room for: they are declared before a job names them.
+pub fn is_declared(registry: &Registry, kind: &str) -> bool {
+    let schema = registry.output(kind).map(|known| (known.schema)());
+    let required = schema.as_ref().and_then(|schema| schema.get("required")?.as_array());
+    required.into_iter().flatten().any(|setting| setting != "file")
+}
+
+/// The refusal of an output that has to be declared and is not.
+pub fn undeclared(name: &str) -> EngineError {
+    EngineError::refused(
+        Refusal::NoSuchOutput,
+        format!(
+            "output `{name}` is not declared; give its settings under `outputs` of a declaration, and `ingather apply` that"
+        ),
+    )
+}
+
+/// Kind and settings of an output by its name; of one that is declared ([`is_declared`]) none of those that it is declared with.
 pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_json::Value)> {
     let (kind, file) = match name.split_once(':') {
         Some((kind, rest)) => (kind, Some(rest)),
@@ -82,6 +105,23 @@ pub fn builtin(registry: &Registry, name: &str) -> Result<(&'static str, serde_j
             format!("there is no output `{name}`; this program has {}", names.join(", ")),
         )
     })?;
+    if is_declared(registry, kind) {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        return match file {
+            Some(rest)
+                if !rest.is_empty() && rest.len() <= limits::API_KEY_NAME_MAX && rest.chars().all(fits) =>
+            {
+                Ok((known.name, serde_json::json!({})))
+            }
+            _ => Err(EngineError::refused(
+                Refusal::NoSuchOutput,
+                format!(
+                    "output `{name}` cannot be: write {kind}:NAME, where NAME has 1 to {} letters, digits, `.`, `_` and `-`",
+                    limits::API_KEY_NAME_MAX
+                ),
+            )),
+        };
+    }
     let schema = (known.schema)();
     let has = |part: &str| match schema.get(part) {
         Some(serde_json::Value::Object(properties)) => properties.contains_key("file"),

@@ -5,6 +5,7 @@ use std::path::Path;
 use ingather_contract::output::OutputContext;
 use ingather_engine::{Engine, outputs};
 use ingather_model::fault::Fault;
+use ingather_model::ids::ConnectionId;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::{Durability, Store};
 use serde_json::json;
@@ -116,5 +117,9 @@ pub(crate) fn refuse_unusable(engine: &Engine, name: &str) -> Result<()> {
         Some(known) => known,
         None => outputs::pretended(&engine.registry, name)?,
     };
+    // What it is declared with was checked with the declaration, and is not stored before that is applied.
+    if connection.id == ConnectionId(0) && outputs::is_declared(&engine.registry, &connection.kind) {
+        return Ok(());
+    }
     check_output(engine, &connection).map_err(|fault| Problem::unable(format!("output {name}: {fault}")))
 }

@@ -21,4 +21,4 @@ pub mod together;
 mod watch;
 pub mod world;
 
-pub use directories::{postgres, provider, samba, slapd};
+pub use directories::{postgres, provider, samba, search_engine, slapd};

@@ -68,7 +68,7 @@ pub(crate) struct DefineJob {
 /// What a job is.
 #[derive(Args, Debug)]
 pub(crate) struct JobSettings {
-    /// Output: index, null, journal:FILE
+    /// Output: index, null, journal:FILE, or one that was declared, as opensearch:NAME
     #[arg(long, value_name = "OUTPUT")]
     pub(crate) to: Vec<String>,
     /// Stages between the source and the outputs: a file .toml or .json, see docs/manual/pipeline.md [default: text]

@@ -2,11 +2,13 @@
 
 mod directory;
 mod oidc;
+mod outputs;
 mod pushed;
 mod web;
 
 pub use directory::*;
 pub use oidc::*;
+pub use outputs::*;
 pub use pushed::*;
 pub use web::*;
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use ingather_model::run_counts::RunCounts;
-use ingather_store::Reader;
 use ingather_store::jobs as stored;
+use ingather_store::{Durability, Reader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::authorities::{AuthorityChange, authorities};
+use super::outputs::{OutputChange, outputs};
 use super::repositories::{RepositoryChange, repositories};
 use super::{Declaration, VERSION};
 use crate::context::{Caller, Context, Places};
@@ -35,7 +36,7 @@ const APPLIED: &str = r#"{"applied": true, "jobs": [{"job": "share", "change": "
 pub static APPLY: Answering<ApplyDeclaration, Applied> = Answering {
     operation: Operation {
         name: "declaration.apply",
-        summary: "Makes and changes jobs, authorities, and throttles and groups of connections, as a declaration says, all of them or none; what it does not name stays.",
+        summary: "Makes and changes jobs, outputs, authorities, and throttles and groups of connections, as a declaration says, all of them or none; what it does not name stays.",
         request: Shape::of::<ApplyDeclaration>("ApplyDeclaration", &[ASKED]),
         item: None,
         answer: Shape::of::<Applied>("Applied", &[PLANNED, APPLIED]),
@@ -95,12 +96,15 @@ pub struct Applied {
     /// The repository connections whose throttle or group changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<ConnectionChange>,
+    /// The outputs that are declared or change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<ConnectionChange>,
     /// The authorities that are made or change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authorities: Vec<ConnectionChange>,
 }
 
-/// What becomes of a repository connection or an authority.
+/// What becomes of a repository connection, an output or an authority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionChange {
     /// Its name.
@@ -144,11 +148,13 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
     let terms = Terms { guard_off: request.guard_off, whole_machine: request.whole_machine };
     let repositories = repositories(context, reader.as_ref(), &request.declaration)?;
     let authorities = authorities(context, caller.places, reader.as_ref(), &request.declaration.authorities)?;
-    let connections = Connections { repositories, authorities };
+    let outputs = outputs(context, caller.places, reader.as_ref(), &request.declaration.outputs)?;
+    let declared: BTreeSet<String> = request.declaration.outputs.keys().cloned().collect();
+    let connections = Connections { repositories, outputs, authorities };
     let wanted = wanted(context, caller.places, reader.as_ref(), request.declaration)?;
     let mut jobs: Vec<JobChange> = wanted.iter().map(|one| change(context, one)).collect();
     for one in &wanted {
-        one.check_outputs(context)
+        one.check_outputs(context, reader.as_ref(), &declared)
             .and_then(|()| one.check_all(context, caller.places, reader.as_ref(), (terms, &wanted)))
             .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;
     }
@@ -171,15 +177,17 @@ fn apply(context: &Context<'_>, caller: &Caller<'_>, request: ApplyDeclaration) 
     if !request.dry_run {
         store(context, &wanted, &connections, terms)?;
     }
-    let Connections { repositories, authorities } = connections;
+    let Connections { repositories, outputs, authorities } = connections;
     let connections = repositories.iter().map(RepositoryChange::change).collect();
+    let outputs = outputs.iter().map(OutputChange::change).collect();
     let authorities = authorities.iter().map(AuthorityChange::change).collect();
-    Ok(Applied { applied: !request.dry_run, plan, jobs, connections, authorities })
+    Ok(Applied { applied: !request.dry_run, plan, jobs, connections, outputs, authorities })
 }
 
 /// What a declaration changes of connections.
 struct Connections {
     repositories: Vec<RepositoryChange>,
+    outputs: Vec<OutputChange>,
     authorities: Vec<AuthorityChange>,
 }
 
@@ -233,6 +241,7 @@ fn count(
 ) -> Result<String> {
     let mut plan = blake3::Hasher::new();
     connections.repositories.iter().for_each(|repository| repository.put_into(&mut plan));
+    connections.outputs.iter().for_each(|output| output.put_into(&mut plan));
     connections.authorities.iter().for_each(|authority| authority.put_into(&mut plan));
     for (one, job) in wanted.iter().zip(jobs).filter(|(one, _)| one.changes()) {
         let (_, report) = dry_run::count_only(context, reader.cloned(), one, terms, terms.options())
@@ -251,14 +260,19 @@ fn count(
 }
 
 fn store(context: &Context<'_>, wanted: &[Wanted], connections: &Connections, terms: Terms) -> Result<()> {
-    let Connections { repositories, authorities } = connections;
+    let Connections { repositories, outputs, authorities } = connections;
     let changing: Vec<&Wanted> = wanted.iter().filter(|one| one.changes()).collect();
-    if changing.is_empty() && repositories.is_empty() && authorities.is_empty() {
+    if changing.is_empty() && repositories.is_empty() && outputs.is_empty() && authorities.is_empty() {
         return Ok(());
     }
     // No run of any of them begins until all are stored.
     let _claims = changing.iter().map(|one| claim(context, one)).collect::<Result<Vec<_>>>()?;
     let writing = context.host.write("apply of a declaration")?;
+    // A job is refused whose outputs cannot be opened, and an output is opened by what is stored of it. One that no job uses does nothing.
+    writing.store.write(Durability::Synced, |sql| {
+        writing.lease.fence(sql)?;
+        outputs.iter().try_for_each(|one| one.store(sql, context.now()))
+    })?;
     for one in &changing {
         one.prepare(context, &writing, terms, None)
             .map_err(|problem| problem.about(&format!("job {}", one.definition.name)))?;

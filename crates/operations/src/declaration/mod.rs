@@ -3,6 +3,7 @@
 mod apply;
 mod authorities;
 mod declared_job;
+mod outputs;
 mod repositories;
 
 pub use apply::{APPLY, Applied, ApplyDeclaration, ConnectionChange, JobChange, JobChangeKind};
@@ -65,7 +66,7 @@ pub struct Declaration {
     /// Connections to sources: kind, settings, and the authority group where it has a name; by name.
     #[serde(default)]
     pub repositories: BTreeMap<String, DeclaredConnection>,
-    /// Connections to outputs: kind and settings, by name.
+    /// Connections to outputs: kind and settings, by name; of kinds that are declared, such as `opensearch`, by `KIND:NAME`.
     #[serde(default)]
     pub outputs: BTreeMap<String, DeclaredConnection>,
     /// Authorities: who says which access tokens somebody holds; by name. The users of this machine are known without one: `unix`.

@@ -1,5 +1,6 @@
 //! Repository connections as a declaration has them: how much is read of each, by all jobs together, and whose tokens judge what it rules.
 
+use ingather_engine::outputs::is_declared;
 use ingather_engine::{Rules, THROTTLE};
 use ingather_model::access::identity::Group;
 use ingather_model::limits;
@@ -150,7 +151,8 @@ pub(super) fn repositories(
         Some(DeclaredConnection { kind: kind.to_owned(), settings, group: None })
     };
     let repositories = declaration.repositories.iter().map(|one| (ConnectionRole::Repository, one));
-    let outputs = declaration.outputs.iter().map(|one| (ConnectionRole::Output, one));
+    let built_in = |(_, one): &(&String, &DeclaredConnection)| !is_declared(&context.registry, &one.kind);
+    let outputs = declaration.outputs.iter().filter(built_in).map(|one| (ConnectionRole::Output, one));
     let mut changes = Vec::new();
     for (role, (name, declared)) in repositories.chain(outputs) {
         let sentence = match known(role, name) {

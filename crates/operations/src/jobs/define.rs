@@ -1,5 +1,7 @@
 //! Jobs made and changed without a run: whoever wants one starts it, or its schedule does.
 
+use std::collections::BTreeSet;
+
 use ingather_engine::Announced;
 use ingather_model::job::dates::DateRules;
 use ingather_model::job::hops::Hops;
@@ -189,7 +191,7 @@ fn define(context: &Context<'_>, caller: &Caller<'_>, request: DefineJob) -> Res
     let request = request.into_request();
     let reader = context.host.reader_up_to_date(&format!("definition of a job for {}", request.root))?;
     let wanted = asked::find(&context.registry, caller.places, reader.as_ref(), &request)?;
-    wanted.check_outputs(context)?;
+    wanted.check_outputs(context, reader.as_ref(), &BTreeSet::new())?;
     let changes = differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {
         wanted.open_source(context)?;

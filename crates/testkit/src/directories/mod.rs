@@ -3,6 +3,7 @@
 pub mod postgres;
 pub mod provider;
 pub mod samba;
+pub mod search_engine;
 pub mod slapd;
 
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingather_contract::output::{Change, Op, Output, OutputContext, OutputEntry, OutputKind};
+use ingather_contract::output::{Change, Generation, Op, Output, OutputContext, OutputEntry, OutputKind};
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
@@ -241,7 +241,9 @@ impl Suite<'_> {
         }
         let held = self.listed(output.as_mut())?.iter().any(|held| held.id == "suite://late");
         if self.kind.capabilities.commits {
-            let same = output.generation() == before;
+            let stands = output.generation();
+            // What was durable at once it has seen.
+            let same = Generation { seq: before.seq, ..stands.clone() } == before && stands.seq >= before.seq;
             self.found.unless(same, || "it counts a commit that nobody asked for".to_owned());
         } else {
             self.found.unless(held, || "it took a change and lost it when it was opened again".to_owned());

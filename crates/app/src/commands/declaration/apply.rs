@@ -48,7 +48,12 @@ fn tell(applied: &Applied) {
         }
     }
     let what = if applied.applied { "changed" } else { "would change" };
-    for (role, changed) in [("connection", &applied.connections), ("authority", &applied.authorities)] {
+    let changed = [
+        ("connection", &applied.connections),
+        ("output", &applied.outputs),
+        ("authority", &applied.authorities),
+    ];
+    for (role, changed) in changed {
         for ConnectionChange { connection, changes } in changed {
             show::line(&format!("{role} {connection}: {what}: {}", changes.join("; ")));
         }

@@ -3,12 +3,15 @@
 mod active_directory;
 mod authorities;
 mod directory;
+mod search_engine;
 mod sql;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use ingather_testkit::search_engine::SearchEngine;
 
 use crate::dice::Dice;
 use crate::files;
@@ -59,6 +62,8 @@ struct World<'p> {
     source: PathBuf,
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
+    /// What is filled and asked beside the built-in index.
+    engine: Option<SearchEngine>,
     /// Pairs of user and file that the kernel admits, and those that it does not.
     judged: (u64, u64),
 }
@@ -79,6 +84,7 @@ impl<'p> World<'p> {
             source,
             folders,
             files: Vec::new(),
+            engine: None,
             judged: (0, 0),
         };
         world.grow(world.source.clone(), 5);
@@ -179,7 +185,10 @@ impl<'p> World<'p> {
             files::settle(&self.sandbox.root());
         }
         let source = self.source.to_string_lossy();
-        let told = self.sandbox.run(&["sync", &source, "--json", "--delete-guard", "off"]).exits(0);
+        let outputs: &[&str] =
+            if self.engine.is_some() { &["--to", "index", "--to", search_engine::OUTPUT] } else { &[] };
+        let sync = [&["sync", &*source, "--json", "--delete-guard", "off"], outputs].concat();
+        let told = self.sandbox.run(&sync).exits(0);
         let every: BTreeSet<String> = self.sandbox.everything().into_iter().collect();
         assert_eq!(every.len(), self.files.len(), "seed {}, {when}: {told:?}", self.seed);
         for person in self.people {
@@ -193,15 +202,28 @@ impl<'p> World<'p> {
                 .documents()
                 .into_iter()
                 .collect::<BTreeSet<String>>();
-            let leaked: Vec<_> = found.difference(&opens).collect();
-            let hidden: Vec<_> = opens.difference(&found).collect();
-            assert!(
-                leaked.is_empty() && hidden.is_empty(),
-                "seed {}, {when}, {person:?}:\nmay not open, but finds {leaked:?}\nmay open, but does not find {hidden:?}\n{}",
-                self.seed,
-                self.rights(leaked.first().or(hidden.first()).unwrap()),
-            );
+            self.are_the_same((when, person), &opens, &found);
+            if let Some(engine) = &self.engine {
+                let found = search_engine::found(engine, &self.sandbox, person);
+                self.are_the_same((&format!("{when}, by the search engine"), person), &opens, &found);
+            }
         }
+    }
+
+    fn are_the_same(
+        &self,
+        (when, person): (&str, &Person),
+        opens: &BTreeSet<String>,
+        found: &BTreeSet<String>,
+    ) {
+        let leaked: Vec<_> = found.difference(opens).collect();
+        let hidden: Vec<_> = opens.difference(found).collect();
+        assert!(
+            leaked.is_empty() && hidden.is_empty(),
+            "seed {}, {when}, {person:?}:\nmay not open, but finds {leaked:?}\nmay open, but does not find {hidden:?}\n{}",
+            self.seed,
+            self.rights(leaked.first().or(hidden.first()).unwrap()),
+        );
     }
 
     /// What the kernel lets somebody open.

@@ -1,5 +1,6 @@
 //! A job as it is stored and as it is wanted: found or new, refused or stored.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -190,10 +191,24 @@ impl Wanted {
         ))
     }
 
-    /// Refuses outputs that there cannot be: nobody has to change a job before that is said.
-    pub(crate) fn check_outputs(&self, context: &Context<'_>) -> Result<()> {
-        let kind = |name: &String| outputs::builtin(&context.registry, name).map(|_| ());
-        Ok(self.definition.outputs.iter().try_for_each(kind)?)
+    /// Refuses outputs that there cannot be: nobody has to change a job before that is said. `declared` are those that are declared with it.
+    pub(crate) fn check_outputs(
+        &self,
+        context: &Context<'_>,
+        reader: Option<&Reader>,
+        declared: &BTreeSet<String>,
+    ) -> Result<()> {
+        for name in &self.definition.outputs {
+            let (kind, _) = outputs::builtin(&context.registry, name)?;
+            if !outputs::is_declared(&context.registry, kind) || declared.contains(name) {
+                continue;
+            }
+            let find = |reader: &Reader| reader.read(|sql| connections::find(sql, Role::Output, name));
+            if reader.map(find).transpose()?.flatten().is_none() {
+                return Err(outputs::undeclared(name).into());
+            }
+        }
+        Ok(())
     }
 
     /// Opens its source, or refuses settings that cannot work: nobody has to change a job before that is said. Nothing is asked of the source.

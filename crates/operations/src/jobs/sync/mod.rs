@@ -1,5 +1,6 @@
 //! One run of a job, to its end: the job is found by its source or made, changed where that was asked for, and run.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ingather_engine::inspect::overlaps::{self, Overlap};
@@ -402,7 +403,7 @@ pub(super) fn run_job(
     if wanted.stored.as_ref().is_some_and(|job| job.rereads > 0) {
         request.minimal = false;
     }
-    wanted.check_outputs(context)?;
+    wanted.check_outputs(context, reader.as_ref(), &BTreeSet::new())?;
     let changes = differences(&context.registry, &wanted);
     if !changes.is_empty() && !request.update {
         wanted.open_source(context)?;

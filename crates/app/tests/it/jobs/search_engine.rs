@@ -1,0 +1,309 @@
+//! The program beside a real OpenSearch: what is in the source is in its index, whatever happens to either, to the network, or to the program.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ingather_testkit::search_engine::{Heard, InjectedFault, Proxy, SearchEngine};
+use serde_json::{Value, json};
+
+use crate::dice::Dice;
+use crate::files;
+use crate::sandbox::{Answer, Sandbox};
+use crate::stops::kill::killed_after;
+
+const OUTPUT: &str = "opensearch:docs";
+
+/// A sandbox with some files, whose output is declared at an address.
+fn declared(engine: &SearchEngine, url: &str, count: usize) -> Sandbox {
+    let sandbox = Sandbox::sqlite();
+    (0..count).for_each(|n| sandbox.write(&format!("d{}/f{n:03}.txt", n % 5), &format!("text {n}")));
+    files::settle(&sandbox.root());
+    declare(&sandbox, engine.settings_by(url)).exits(0);
+    sandbox
+}
+
+fn declare(sandbox: &Sandbox, settings: Value) -> Answer {
+    let file = sandbox.path().join("declaration.json");
+    let outputs = json!({OUTPUT: {"kind": "opensearch", "settings": settings}});
+    std::fs::write(&file, json!({"version": 1, "outputs": outputs}).to_string()).unwrap();
+    sandbox.run(&["apply", "-f", file.to_str().unwrap()])
+}
+
+fn synced(sandbox: &Sandbox) -> BTreeMap<String, u64> {
+    sandbox.synced(&["--to", OUTPUT]).0
+}
+
+fn counted(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+}
+
+/// The texts of the tree below a folder, by address.
+fn tree(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path: PathBuf = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(tree(&path)),
+            false => drop(
+                found.insert(format!("file://{}", path.display()), std::fs::read_to_string(&path).unwrap()),
+            ),
+        }
+    }
+    found
+}
+
+fn texts(engine: &SearchEngine) -> BTreeMap<String, String> {
+    let text = |entry: &Value| entry["body"].as_str().unwrap_or_default().to_owned();
+    engine.entries().iter().map(|(id, entry)| (id.clone(), text(entry))).collect()
+}
+
+#[track_caller]
+fn is_exact(sandbox: &Sandbox, engine: &SearchEngine) {
+    assert_eq!(texts(engine), tree(&sandbox.root()));
+    let said = sandbox.run(&["verify", OUTPUT, "--json"]).exits(0).json();
+    assert_eq!(differences(said.last().unwrap()), [0; 4]);
+}
+
+fn differences(summary: &Value) -> [u64; 4] {
+    ["missing", "stale", "orphaned", "foreign"].map(|kind| summary[kind].as_u64().unwrap())
+}
+
+/// What was asked, in short: the method, and the last part of the path.
+fn short(heard: Vec<Heard>) -> Vec<String> {
+    let last = |path: &str| path.split('?').next().unwrap().rsplit('/').next().unwrap().to_owned();
+    heard.into_iter().map(|one| format!("{} {}", one.method, last(&one.path))).collect()
+}
+
+#[test]
+fn an_index_follows_its_source_and_a_run_without_changes_asks_for_its_identity_alone() {
+    for engine in SearchEngine::each(
+        "an_index_follows_its_source_and_a_run_without_changes_asks_for_its_identity_alone",
+    ) {
+        let proxy = Proxy::before(&engine.url, |_| InjectedFault::None);
+        let sandbox = declared(&engine, &proxy.url, 40);
+        assert_eq!(synced(&sandbox), counted(&[("added", 40)]));
+        is_exact(&sandbox, &engine);
+        proxy.heard();
+        let identity =
+            [format!("GET {}", engine.index), "POST _refresh".to_owned(), "POST _search".to_owned()];
+        assert_eq!(synced(&sandbox), counted(&[("unchanged", 40)]));
+        assert_eq!(short(proxy.heard()), identity);
+
+        // Who may enter a folder is no matter of the index: its entries name the folder.
+        let before = engine.entries();
+        let places: std::collections::BTreeSet<String> =
+            before.values().map(|entry| entry["container"].to_string()).collect();
+        assert_eq!(places.len(), 5);
+        files::tool("chmod", &["0700"], &sandbox.root().join("d1"));
+        synced(&sandbox);
+        assert_eq!(short(proxy.heard()), identity);
+
+        // Whoever may read a file is in its entry: it is changed there without a look at the text.
+        let file = sandbox.root().join("d2/f002.txt");
+        files::tool("chmod", &["0600"], &file);
+        synced(&sandbox);
+        let uri = format!("file://{}", file.display());
+        let after = engine.entries();
+        assert_ne!((&before[&uri]["acl"], &before[&uri]["seq"]), (&after[&uri]["acl"], &after[&uri]["seq"]));
+        assert_eq!(before[&uri]["version"], after[&uri]["version"]);
+        is_exact(&sandbox, &engine);
+
+        sandbox.write("d3/f003.txt", "another text");
+        sandbox.write("d6/new.txt", "a new text");
+        std::fs::remove_file(sandbox.root().join("d4/f004.txt")).unwrap();
+        files::settle(&sandbox.root());
+        assert_eq!(
+            synced(&sandbox),
+            counted(&[("added", 1), ("updated", 1), ("deleted", 1), ("unchanged", 38)])
+        );
+        is_exact(&sandbox, &engine);
+    }
+}
+
+#[test]
+fn an_index_that_is_dropped_or_older_or_ahead_of_its_store_is_filled_again() {
+    for engine in
+        SearchEngine::each("an_index_that_is_dropped_or_older_or_ahead_of_its_store_is_filled_again")
+    {
+        let sandbox = declared(&engine, &engine.url, 30);
+        synced(&sandbox);
+        engine.done("DELETE", "/PATH", &Value::Null);
+        let found = sandbox.run(&["verify", OUTPUT, "--json"]).exits(1).json();
+        assert_eq!(found.last().unwrap()["missing"], 30);
+        synced(&sandbox);
+        is_exact(&sandbox, &engine);
+
+        // The store of an earlier day does not know what the index holds.
+        let (data, kept) = (sandbox.data(), sandbox.path().join("kept"));
+        files::tool("cp", &["-a", data.to_str().unwrap()], &kept);
+        sandbox.write("later.txt", "what the store of before does not know");
+        files::settle(&sandbox.root());
+        synced(&sandbox);
+        std::fs::remove_file(sandbox.root().join("later.txt")).unwrap();
+        std::fs::remove_dir_all(&data).unwrap();
+        std::fs::rename(&kept, &data).unwrap();
+        synced(&sandbox);
+        is_exact(&sandbox, &engine);
+
+        // What a server makes for somebody who writes to a free name is none that is written to.
+        engine.done("DELETE", "/PATH", &Value::Null);
+        engine.done("PUT", "/PATH/_doc/1", &json!({"title": "of others"}));
+        sandbox.run(&["sync", "root", "--to", OUTPUT]).refuses(3, &[OUTPUT, "`dynamic`", "nothing was sent"]);
+        assert_eq!(engine.entries().len(), 1);
+        engine.done("DELETE", "/PATH", &Value::Null);
+        synced(&sandbox);
+        is_exact(&sandbox, &engine);
+    }
+}
+
+#[test]
+fn entries_that_were_removed_altered_or_planted_by_hand_are_found_and_put_right() {
+    for engine in
+        SearchEngine::each("entries_that_were_removed_altered_or_planted_by_hand_are_found_and_put_right")
+    {
+        let sandbox = declared(&engine, &engine.url, 60);
+        sandbox.write("leaves.txt", "a text that leaves");
+        files::settle(&sandbox.root());
+        synced(&sandbox);
+        let entries = engine.entries();
+        let (leaving, left) = entries.iter().find(|(id, _)| id.ends_with("/leaves.txt")).unwrap();
+        std::fs::remove_file(sandbox.root().join("leaves.txt")).unwrap();
+        synced(&sandbox);
+        let escaped = |id: &str| id.replace('/', "%2F");
+        let names: Vec<&String> = entries.keys().filter(|id| *id != leaving).collect();
+        for id in &names[..20] {
+            engine.done("DELETE", &format!("/PATH/_doc/{}", escaped(id)), &Value::Null);
+        }
+        for (at, id) in names[20..40].iter().enumerate() {
+            // A text; or who may see it.
+            let doc = if at % 2 == 0 { json!({"body": "forged"}) } else { json!({"acl": 4711}) };
+            engine.done("POST", &format!("/PATH/_update/{}", escaped(id)), &json!({"doc": doc}));
+        }
+        engine.done("PUT", &format!("/PATH/_doc/{}", escaped(leaving)), left);
+        for n in 0..10 {
+            engine.done("PUT", &format!("/PATH/_doc/by-hand-{n}"), &json!({"title": "planted"}));
+        }
+        let verified = |flags: &[&str], code: i32| {
+            let told = sandbox.run(&[&["verify", OUTPUT, "--json"], flags].concat()).exits(code).json();
+            differences(told.last().unwrap())
+        };
+        assert_eq!(verified(&[], 1), [20, 20, 1, 10]);
+        assert_eq!(verified(&["--repair"], 1), [20, 20, 1, 10]);
+        synced(&sandbox);
+        assert_eq!(verified(&[], 1), [0, 0, 0, 10], "what is not ours is told of, and stays");
+        for n in 0..10 {
+            engine.done("DELETE", &format!("/PATH/_doc/by-hand-{n}"), &Value::Null);
+        }
+        is_exact(&sandbox, &engine);
+    }
+}
+
+#[test]
+fn a_program_that_is_killed_anywhere_leaves_an_index_that_the_next_run_makes_exact() {
+    for engine in
+        SearchEngine::each("a_program_that_is_killed_anywhere_leaves_an_index_that_the_next_run_makes_exact")
+    {
+        let sandbox = declared(&engine, &engine.url, 200);
+        let mut dice = Dice::new(21);
+        let mut killed = 0;
+        for round in 0..12 {
+            for n in (round % 3..200).step_by(3) {
+                sandbox.write(&format!("d{}/f{n:03}.txt", n % 5), &format!("text {n} of round {round}"));
+            }
+            let _ = std::fs::remove_file(sandbox.root().join(format!("d{}/f{round:03}.txt", round % 5)));
+            let micros = dice.below(400_000) as u64;
+            let command = sandbox.command(&["sync", "root", "--to", OUTPUT, "-q"]);
+            killed += usize::from(killed_after(command, Duration::from_micros(micros)));
+        }
+        assert!(killed >= 6, "{killed} of 12 met a run");
+        files::settle(&sandbox.root());
+        synced(&sandbox);
+        is_exact(&sandbox, &engine);
+    }
+}
+
+#[test]
+fn an_index_behind_a_bad_network_is_exact_in_the_end() {
+    for engine in SearchEngine::each("an_index_behind_a_bad_network_is_exact_in_the_end") {
+        let dice = std::sync::Mutex::new(Dice::new(33));
+        let proxy = Proxy::before(&engine.url, move |_| match dice.lock().unwrap().below(12) {
+            0 => InjectedFault::CutOff,
+            1 => InjectedFault::AnswerLost,
+            2 => InjectedFault::HalfAnswer,
+            3 => InjectedFault::Refused(429),
+            4 => InjectedFault::Held,
+            _ => InjectedFault::None,
+        });
+        let sandbox = declared(&engine, &proxy.url, 50);
+        let mut late = 0;
+        for round in 0..4 {
+            for n in (round..50).step_by(2) {
+                sandbox.write(&format!("d{}/f{n:03}.txt", n % 5), &format!("text {n} of round {round}"));
+            }
+            let _ = std::fs::remove_file(sandbox.root().join(format!("d{}/f{round:03}.txt", round % 5)));
+            files::settle(&sandbox.root());
+            // Whether it is done now or not: it is told, and nothing is lost.
+            let said = sandbox.run(&["sync", "root", "--to", OUTPUT]);
+            assert!(
+                said.code == 0 || matches!(said.code, 1 | 3) && !said.err.is_empty(),
+                "round {round}: {said:?}"
+            );
+            late += proxy.release();
+        }
+        assert!(late > 0, "nothing came late");
+        declare(&sandbox, engine.settings()).exits(0);
+        synced(&sandbox);
+        is_exact(&sandbox, &engine);
+    }
+}
+
+#[test]
+fn an_output_on_a_server_is_declared_before_a_job_names_it_and_its_secrets_are_shown_to_nobody() {
+    for engine in SearchEngine::each(
+        "an_output_on_a_server_is_declared_before_a_job_names_it_and_its_secrets_are_shown_to_nobody",
+    ) {
+        let sandbox = Sandbox::sqlite();
+        sandbox.write("a.txt", "a text");
+        sandbox.run(&["sync", "root", "--to", OUTPUT]).refuses(2, &[OUTPUT, "not declared", "apply"]);
+        sandbox.run(&["sync", "root", "--to", "opensearch"]).refuses(2, &["opensearch:NAME"]);
+        let mut settings = engine.settings();
+        if engine.login.is_none() {
+            (settings["user"], settings["password"]) = (json!("ingather"), json!("hunter2narwhal"));
+        }
+        let password = settings["password"].as_str().unwrap().to_owned();
+        declare(&sandbox, json!({"url": "http://search.example.org", "index": "docs"}))
+            .refuses(2, &["url", "https"]);
+        assert!(declare(&sandbox, settings.clone()).exits(0).out.contains("made: opensearch"));
+        assert!(!declare(&sandbox, settings.clone()).exits(0).out.contains("changed"), "nothing changes");
+        let shown = sandbox.run(&["export"]).exits(0).out;
+        assert!(
+            shown.contains("\"password\": \"(hidden)\"")
+                && !shown.contains(&format!("\"password\": \"{password}\"")),
+            "{shown}"
+        );
+        settings["password"] = json!("(hidden)");
+        settings["timeout_s"] = json!(20);
+        assert!(declare(&sandbox, settings).exits(0).out.contains("timeout_s"));
+        assert_eq!(synced(&sandbox), counted(&[("added", 1)]));
+        is_exact(&sandbox, &engine);
+        its_first_job_may_be_declared_with_it(&engine.another());
+    }
+}
+
+/// What the job would do is counted before, and nothing is made by that.
+fn its_first_job_may_be_declared_with_it(engine: &SearchEngine) {
+    let sandbox = Sandbox::sqlite();
+    sandbox.write("a.txt", "a text");
+    let file = sandbox.path().join("declaration.json");
+    let job = json!({"name": "root", "repository": "files", "source": {"root": sandbox.root()}, "outputs": [OUTPUT]});
+    let outputs = json!({OUTPUT: {"kind": "opensearch", "settings": engine.settings()}});
+    std::fs::write(&file, json!({"version": 1, "outputs": outputs, "jobs": [job]}).to_string()).unwrap();
+    let apply = ["apply", "-f", file.to_str().unwrap()];
+    let planned = sandbox.run(&[&apply[..], &["--dry-run"]].concat()).exits(0).out;
+    assert!(planned.contains("1 added"), "{planned}");
+    assert_eq!(engine.ask("GET", "/PATH", &Value::Null).0, 404, "a dry run makes nothing");
+    sandbox.run(&apply).exits(0);
+    assert_eq!(synced(&sandbox), counted(&[("added", 1)]));
+    is_exact(&sandbox, engine);
+}

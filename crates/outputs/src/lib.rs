@@ -1,0 +1,3 @@
+//! Outputs over a network: search engines that keep what the built-in index keeps, with the same promises.
+
+pub mod opensearch;
