@@ -95,6 +95,8 @@ start() {
                 export ES_PATH_CONF="$folder/config" ES_JAVA_HOME="${java%/bin/java}" ES_JAVA_OPTS="-Xms512m -Xmx512m"
                 as_user "$program/bin/elasticsearch"
             ) >"$folder/log" 2>&1 </dev/null 9>&- &
+            # Whatever ends the shell above: this one ends the server first. The server itself has to hear of its end, and is begun by now.
+            trap '' INT TERM HUP
             cat <"$folder/input" >/dev/null
             kill "$!" 2>/dev/null || true
             wait "$!" 2>/dev/null || true

@@ -29,7 +29,8 @@ const PLANNED: &str = r#"{"applied": false, "plan": "5e88a1f0c3d2b4a69788", "job
     "skipped": 0, "failed": 0, "waiting": 0, "deleted": 10, "kept": 0, "held": 0, "partial": 0}}]}"#;
 const APPLIED: &str = r#"{"applied": true, "jobs": [{"job": "share", "change": "changes",
     "changes": ["exclude: none → drafts"]}], "connections": [{"connection": "files",
-    "changes": ["throttle: none → [{\"fetches_at_once\":2}]"]}], "authorities": [{"connection": "directory",
+    "changes": ["throttle: none → [{\"fetches_at_once\":2}]"]}], "outputs": [{"connection": "opensearch:docs",
+    "changes": ["made: opensearch"]}], "authorities": [{"connection": "directory",
     "changes": ["made: listed"]}]}"#;
 
 /// Makes and changes jobs as a declaration says.
