@@ -163,11 +163,13 @@ pub(crate) enum Command {
         domain: String,
     },
     /// Print what a user may see as a filter for the queries of a search engine
-    #[command(after_help = "Examples:\n  ingather filter ann --engine opensearch --output docs\n  \
+    #[command(
+        after_help = "Examples:\n  ingather filter ann --engine opensearch --output opensearch:docs\n  \
             ingather filter ann --engine opensearch --json | jq .acls\n\n\
             It belongs under `filter` of a `bool` query, or of a JSON request of Solr, and says what holds\n\
             now: ask for it before each query.\n\n\
-            Exit codes: 0 answered · 2 no such user or output · 3 could not work")]
+            Exit codes: 0 answered · 2 no such user or output · 3 could not work"
+    )]
     Filter(Filter),
     /// Look at authorities, which say what access tokens somebody holds; `apply` makes them
     #[command(

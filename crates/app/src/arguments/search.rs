@@ -57,7 +57,7 @@ pub(crate) struct Filter {
     /// The query language
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: EngineWord,
-    /// The output that is searched [default: what is on its way to any output is left out]
+    /// The output that is searched [default: the only one of this engine]
     #[arg(long, value_name = "NAME")]
     pub(crate) output: Option<String>,
     /// The authorisation domain that the name is one in

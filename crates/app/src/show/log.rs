@@ -19,6 +19,9 @@ pub(crate) fn start(global: &Global, objects: bool) {
         _ => "trace",
     };
     let filter = EnvFilter::try_from_env("INGATHER_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    // They log requests as they are sent, with passwords.
+    let silent = SILENT.iter().filter_map(|target| format!("{target}=error").parse().ok());
+    let filter = silent.fold(filter, EnvFilter::add_directive);
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| Lines)
@@ -29,6 +32,10 @@ pub(crate) fn start(global: &Global, objects: bool) {
         false => lines.init(),
     }
 }
+
+/// Libraries that speak to servers.
+const SILENT: [&str; 9] =
+    ["ureq", "ureq_proto", "h2", "hyper", "hyper_util", "lettre", "ldap3", "rustls", "tokio_postgres"];
 
 /// Whether lines are objects of JSON.
 static OBJECTS: AtomicBool = AtomicBool::new(false);

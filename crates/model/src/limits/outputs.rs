@@ -46,3 +46,5 @@ pub const OPENSEARCH_STRAYS_MAX: usize = 10_000;
 pub const OPENSEARCH_POINT_MINUTES: u32 = 10;
 /// Characters of what a server says that are told.
 pub const OPENSEARCH_SAID_MAX: usize = 400;
+/// Bytes from which on a secret is taken out of what a server says; shorter ones are parts of other words.
+pub const OPENSEARCH_HIDDEN_BYTES_MIN: usize = 4;

@@ -1,7 +1,6 @@
 //! What one user may see, as a filter that a search engine applies inside its own query (design 4.20, R4 of the service page).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use ingather_contract::access_filter::{AccessFilter, Admitting, IdSet};
 use ingather_engine::access_filter;
@@ -9,7 +8,7 @@ use ingather_engine::authorities::User;
 use ingather_model::access::Tokens;
 use ingather_model::limits;
 use ingather_store::StoreError;
-use ingather_store::connections::{self, Role as ConnectionRole};
+use ingather_store::connections::{self, Declared, Role as ConnectionRole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -29,6 +28,10 @@ mod field {
     pub(super) const JOB: &str = "job";
     /// Its address.
     pub(super) const ADDRESS: &str = "address";
+    /// The store that sent it.
+    pub(super) const STORE: &str = "store";
+    /// The number of its change.
+    pub(super) const SEQ: &str = "seq";
 }
 
 /// What a user may see, as a filter for a search engine.
@@ -49,8 +52,9 @@ pub static FILTER: Answering<AskFilter, FilterFor> = Answering {
     run: filter_for,
 };
 
-const FILTERS: &str = r#"{"user": "ann", "engine": "opensearch", "output": "docs", "whole": true, "acls": 2, "containers": 1,
-    "filter": {"bool": {"filter": [{"terms": {"acl": [1, 4]}}, {"terms": {"container": [1]}}],
+const FILTERS: &str = r#"{"user": "ann", "engine": "opensearch", "output": "opensearch:docs", "whole": true, "acls": 2, "containers": 1,
+    "filter": {"bool": {"filter": [{"terms": {"acl": [1, 4]}}, {"terms": {"container": [1]}},
+    {"terms": {"store": ["7f3a"]}}, {"range": {"seq": {"lte": 90}}}],
     "must_not": [{"terms": {"address": ["-7316254801"]}}]}}}"#;
 
 /// Asks what a user may see.
@@ -64,7 +68,7 @@ pub struct AskFilter {
     pub domain: String,
     /// Whose query language it is wanted in.
     pub engine: Language,
-    /// The output that is searched. Without one, entries are left out whose access is on its way to any output.
+    /// The output that is searched; where only one is of this engine, it need not be named.
     #[serde(default)]
     pub output: Option<String>,
 }
@@ -91,16 +95,15 @@ pub struct FilterFor {
     pub domain: String,
     /// Whose query language it is in.
     pub engine: Language,
-    /// The output that it is for; none: for each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
+    /// The output that it is for: it finds nothing that others have sent, nor what a store of an earlier day does not know of.
+    pub output: String,
     /// Whether all that the user holds could be asked for: else less is found than they may see, never more.
     pub whole: bool,
     /// Access lists that admit the user.
     pub acls: u64,
     /// Containers that admit the user, together with all above them.
     pub containers: u64,
-    /// The filter, by the fields `acl`, `container`, `job` and `address` of entries. Addresses are written as texts: most readers of JSON
+    /// The filter, by the fields `acl`, `container`, `job`, `address`, `store` and `seq` of entries. Addresses are written as texts: most readers of JSON
     /// have no whole numbers of 64 bits.
     pub filter: Value,
 }
@@ -113,47 +116,63 @@ fn filter_for(context: &Context<'_>, caller: &Caller<'_>, request: AskFilter) ->
     let whole = said.iter().filter_map(|said| identity.tokens(&said.group)).all(Tokens::are_whole);
     let reader = context.existing()?;
     let filters = &context.host.process().searches.access_filters;
-    // One read: what is on its way to one output is as old as what is on its way to the next.
-    let (names, of_outputs) = reader.read(|sql| {
+    // One read: what was sent is as old as what is on its way.
+    let (known, found) = reader.read(|sql| {
         let known = connections::list(sql)?.into_iter().filter(|one| one.role == ConnectionRole::Output);
-        let (mut names, mut of_outputs) = (Vec::new(), Vec::new());
-        for one in known {
-            if output.as_ref().is_none_or(|wanted| *wanted == one.name) {
-                of_outputs.push(filters.of(sql, Some(one.id), &identity)?);
-            }
-            names.push(one.name);
-        }
-        Ok::<_, StoreError>((names, of_outputs))
+        let known: Vec<Declared> = known.collect();
+        let Some(wanted) = engine.wanted(&known, output.as_deref()) else { return Ok((known, None)) };
+        let Some(found) = connections::find(sql, ConnectionRole::Output, &wanted)? else {
+            return Ok((known, None));
+        };
+        let filter = filters.of(sql, Some(found.id), &identity)?;
+        Ok::<_, StoreError>((known, Some((found, filter))))
     })?;
-    if let Some(name) = output.as_ref().filter(|_| of_outputs.is_empty()) {
-        let sentence = format!("there is no output `{name}`; there are: {}", names.join(", "));
-        return Err(Problem::new(Code::NoSuchOutput, sentence));
-    }
-    let of_outputs: Vec<Arc<AccessFilter>> =
-        of_outputs.into_iter().collect::<Option<_>>().ok_or_else(access_filter::too_many)?;
-    let refused: BTreeSet<i64> = of_outputs.iter().flat_map(|filter| filter.refused()).collect();
+    let Some((found, filter)) = found else { return Err(no_output(output.as_deref(), &known)) };
+    let filter = filter.ok_or_else(access_filter::too_many)?;
     let nothing = Admitting::default();
-    let admitting = match of_outputs.first().map(|filter| &**filter) {
-        Some(AccessFilter::Only { admitting, .. }) => admitting,
-        _ => &nothing,
+    let admitting = match &*filter {
+        AccessFilter::Only { admitting, .. } => admitting,
+        AccessFilter::All => &nothing,
     };
     let count = |ids: &IdSet| ids.iter().count() as u64;
     Ok(FilterFor {
         acls: count(&admitting.acl_ids),
         containers: count(&admitting.containers),
-        filter: engine.filter(admitting, &refused),
+        filter: engine.filter(admitting, &filter.refused(), (reader.id(), found.ceiling)),
         user: user.name,
         domain: user.domain,
         engine,
-        output,
+        output: found.name,
         whole,
     })
 }
 
+fn no_output(asked: Option<&str>, known: &[Declared]) -> Problem {
+    let names: Vec<&str> = known.iter().map(|one| one.name.as_str()).collect();
+    let there = if names.is_empty() { "none so far".to_owned() } else { names.join(", ") };
+    let sentence = match asked {
+        Some(name) => format!("there is no output `{name}`; there are: {there}"),
+        None => format!("say which output is searched, by `--output` or `output`; there are: {there}"),
+    };
+    Problem::new(Code::NoSuchOutput, sentence)
+}
+
 impl Language {
+    /// The output that is meant: the one of that name, else the only one of this engine.
+    fn wanted(self, known: &[Declared], name: Option<&str>) -> Option<String> {
+        if let Some(name) = name {
+            return Some(name.to_owned());
+        }
+        let mut fits = known.iter().filter(|one| self != Language::Solr && one.kind == "opensearch");
+        fits.next().filter(|_| fits.next().is_none()).map(|one| one.name.clone())
+    }
+
     /// Entries whose acl and container admit, but for those of jobs that have not looked at a container since it opened, and for those at a
     /// refused address. Exactly what [`AccessFilter::permits`] says, or less where very many jobs have such containers.
-    fn filter(self, admitting: &Admitting, refused: &BTreeSet<i64>) -> Value {
+    ///
+    /// Numbers of acls and containers are those of one store, and of one history of it: entries of another store, and with numbers above
+    /// `ceiling`, the largest that this one has sent, are left out.
+    fn filter(self, admitting: &Admitting, refused: &[i64], (store, ceiling): (&str, i64)) -> Value {
         let Admitting { acl_ids, containers, pending_containers } = admitting;
         let acls: Vec<i64> = acl_ids.iter().collect();
         let open: Vec<i64> = containers.iter().collect();
@@ -179,7 +198,9 @@ impl Language {
             let refused: Vec<String> = refused.iter().map(i64::to_string).collect();
             not.push(self.one_of(field::ADDRESS, refused));
         }
-        self.all_of([self.one_of(field::ACL, acls), self.one_of(field::CONTAINER, open)], not)
+        let known = [self.one_of(field::STORE, vec![store]), self.at_most(field::SEQ, ceiling)];
+        let all = [self.one_of(field::ACL, acls), self.one_of(field::CONTAINER, open)];
+        self.all_of(all.into_iter().chain(known), not)
     }
 
     /// Entries in these containers that are of a job; 0: of none that there is.
@@ -214,6 +235,13 @@ impl Language {
         match clauses.len() {
             1 => clauses.remove(0),
             _ => json!({"bool": {"should": clauses, "minimum_should_match": 1}}),
+        }
+    }
+
+    fn at_most(self, field: &str, most: i64) -> Value {
+        match self {
+            Language::Solr => json!(format!("{field}:[* TO {most}]")),
+            Language::Opensearch | Language::Elasticsearch => json!({"range": {field: {"lte": most}}}),
         }
     }
 

@@ -185,13 +185,14 @@ impl Bulk<'_> {
         }
         let mut again = Vec::new();
         for (at, AnsweredItem { of }) in waiting.iter().zip(answered.items.into_iter().skip(skipped)) {
-            let is_missing = of.error.is_none() && of.status == 404;
+            let is_removed = self.items[*at].source.is_none();
+            let is_done = of.error.is_none() && matches!(of.status, 200 | 201);
+            // There was none to be removed.
+            let is_missing = of.error.is_none() && of.status == 404 && is_removed;
             let said = of.error.unwrap_or_default();
             self.outcomes[*at] = match of.status {
                 _ if said.is_lost() => return Err(replaced()),
-                200 | 201 => Outcome::Done,
-                // There was none to be removed.
-                _ if is_missing => Outcome::Done,
+                _ if is_done || is_missing => Outcome::Done,
                 409 => Outcome::Newer,
                 401 | 403 if !said.passes(of.status) => return Err(not_allowed(&said)),
                 status if said.passes(status) => {

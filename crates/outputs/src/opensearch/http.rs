@@ -61,6 +61,8 @@ pub(super) struct Http {
     agent: Agent,
     url: String,
     authorization: Option<String>,
+    /// As JSON writes it between its quotes.
+    hidden: Vec<String>,
 }
 
 impl Http {
@@ -89,6 +91,7 @@ impl Http {
             agent: Agent::with_parts(config, DefaultConnector::default(), resolver),
             url: meant.url.clone(),
             authorization: meant.authorization.clone(),
+            hidden: meant.hidden.iter().map(|secret| in_json(secret)).collect(),
         })
     }
 
@@ -105,7 +108,12 @@ impl Http {
             (Method::Put, _) => self.with_headers(agent.put(&at), request).send(request.body),
             (Method::Post, _) => self.with_headers(agent.post(&at), request).send(request.body),
         };
-        read(answer.map_err(in_words)?, request.answer_max)
+        let mut reply = read(answer.map_err(in_words)?, request.answer_max)?;
+        // Nothing else is told to people. What an index holds is put back as it was read.
+        if reply.status >= 400 || request.is_lines {
+            reply.body = without(reply.body, &self.hidden);
+        }
+        Ok(reply)
     }
 
     fn with_headers<B>(&self, builder: RequestBuilder<B>, request: &Request<'_>) -> RequestBuilder<B> {
@@ -120,6 +128,21 @@ impl Http {
             None => builder,
         }
     }
+}
+
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.trim_matches('"').to_owned()
+}
+
+/// An answer without secrets that the server repeats in it. Very short ones are in other words as well.
+fn without(body: Vec<u8>, hidden: &[String]) -> Vec<u8> {
+    let long = hidden.iter().filter(|secret| secret.len() >= limits::OPENSEARCH_HIDDEN_BYTES_MIN);
+    long.fold(body, |body, secret| match String::from_utf8(body) {
+        Ok(text) if text.contains(secret.as_str()) => text.replace(secret.as_str(), "(hidden)").into_bytes(),
+        Ok(text) => text.into_bytes(),
+        Err(not_text) => not_text.into_bytes(),
+    })
 }
 
 fn read(mut answer: Response<Body>, answer_max: u64) -> Result<Reply, Failure> {
@@ -215,4 +238,20 @@ fn bounded(setting: &str, file: &Path) -> Result<(), String> {
 
 fn unusable(setting: &str, file: &Path, what: &dyn std::fmt::Display) -> String {
     format!("`{setting}` {} cannot be used: {what}", file.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_a_server_repeats_is_not_told() {
+        let hidden =
+            ["p\"ss-WORD".to_owned(), "aW5nOnBhc3M=".to_owned(), "ab".to_owned()].map(|one| in_json(&one));
+        let said =
+            serde_json::json!({"error": "bad Basic aW5nOnBhc3M= for ing:p\"ss-WORD, about"}).to_string();
+        let told = String::from_utf8(without(said.into_bytes(), &hidden)).unwrap();
+        assert_eq!(told, r#"{"error":"bad Basic (hidden) for ing:(hidden), about"}"#);
+        assert_eq!(without(vec![0xff, 1], &hidden), [0xff, 1]);
+    }
 }

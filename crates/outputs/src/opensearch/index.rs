@@ -153,7 +153,14 @@ struct Found {
 
 #[derive(Deserialize)]
 struct Shards {
+    #[serde(default)]
+    successful: u64,
     failed: u64,
+}
+
+#[derive(Deserialize)]
+struct Refreshed {
+    _shards: Shards,
 }
 
 #[derive(Deserialize)]
@@ -186,8 +193,17 @@ fn first(
 }
 
 /// Makes visible to searches what was written.
+///
+/// # Errors
+/// A part of the index still shows what was there before.
 pub(super) fn refresh(server: &Server, waits: &Waits<'_>, name: &str) -> Result<(), Fault> {
-    server.json::<Value>(waits, Method::Post, &format!("/{name}/_refresh"), b"").map(drop)
+    let Refreshed { _shards } = server.json(waits, Method::Post, &format!("/{name}/_refresh"), b"")?;
+    match _shards.failed == 0 && _shards.successful > 0 {
+        true => Ok(()),
+        false => {
+            Err(Fault::passing(AWAY, "the server could not show all of the index to searches; run again"))
+        }
+    }
 }
 
 /// Largest number of a change of this store in an index, with what nobody committed.

@@ -107,6 +107,8 @@ pub(super) struct Meant {
     pub(super) index: String,
     /// The value of `Authorization`.
     pub(super) authorization: Option<String>,
+    /// What nobody may read: the secrets, as they were given and as they are sent.
+    pub(super) hidden: Vec<String>,
     pub(super) ca_file: Option<PathBuf>,
     /// Certificate and key.
     pub(super) shown: Option<(PathBuf, PathBuf)>,
@@ -131,6 +133,8 @@ impl Settings {
                 .to_owned());
         }
         let is_header = |text: &String| text.chars().all(|c| c.is_ascii_graphic());
+        let given = [&self.password, &self.api_key, &self.token].into_iter().flatten();
+        let mut hidden: Vec<String> = given.cloned().collect();
         let authorization = match (self.user, self.password, self.api_key, self.token) {
             (None, None, None, None) => None,
             (Some(user), Some(password), None, None) if !user.contains(':') => {
@@ -152,10 +156,12 @@ impl Settings {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             _ => return Err("`certificate_file` and `key_file` belong together".to_owned()),
         };
+        hidden.extend(authorization.iter().filter_map(|sent| sent.split(' ').nth(1)).map(str::to_owned));
         Ok(Meant {
             url,
             index: self.index,
             authorization,
+            hidden,
             ca_file: self.ca_file,
             shown,
             timeout_ms: u64::from(self.timeout_s) * 1_000,

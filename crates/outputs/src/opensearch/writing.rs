@@ -104,13 +104,16 @@ impl Opened {
         };
         let (accesses, others): (Vec<Net<'_>>, Vec<Net<'_>>) =
             nets.into_iter().partition(|net| matches!(net.change.op, Op::Access { .. }));
+        let (mut items, mut sent, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         // Who may see is told first: what narrows is not to wait for texts.
         for some in accesses.chunks(limits::OPENSEARCH_READ_AT_ONCE) {
             for (net, said) in some.iter().zip(self.change_access(waits, some)?) {
-                answer(net, &said);
+                match said {
+                    Err(fault @ Fault::Refused(_)) => refused.push((net, fault)),
+                    said => answer(net, &said),
+                }
             }
         }
-        let (mut items, mut sent, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for net in &others {
             match self.item(net) {
                 Ok(item) => {
@@ -128,8 +131,8 @@ impl Opened {
         }
         for some in refused.chunks(limits::OPENSEARCH_READ_AT_ONCE) {
             let nets: Vec<&Net<'_>> = some.iter().map(|(net, _)| *net).collect();
-            for ((net, fault), masked) in some.iter().zip(self.mask(waits, &nets)?) {
-                answer(net, &masked.and_then(|()| Err(fault.clone())));
+            for ((net, fault), out) in some.iter().zip(self.take_out(waits, &nets)?) {
+                answer(net, &out.and_then(|()| Err(fault.clone())));
             }
         }
         gone.into_iter().for_each(|place| answers[place] = Err(Fault::Gone));
@@ -246,19 +249,26 @@ impl Opened {
         Ok(answers)
     }
 
-    /// Where an entry that is refused has another access than the one that is there, nobody finds that one any more: there was no instant at
-    /// which its document held the text of before and let in whom it lets in now.
-    fn mask(&mut self, waits: &Waits<'_>, refused: &[&Net<'_>]) -> Result<Vec<Result<(), Fault>>, Fault> {
+    /// Where an entry that is refused has another access than the one that is there, that one is taken out: there was no instant at which its
+    /// document held the text of before and let in whom it lets in now. A removal is never too large, and fits every mapping.
+    fn take_out(&mut self, waits: &Waits<'_>, refused: &[&Net<'_>]) -> Result<Vec<Result<(), Fault>>, Fault> {
         let keys: Vec<String> = refused.iter().map(|net| key(&net.change.id).into_owned()).collect();
         let mut there = self.read_back(waits, &keys.iter().map(String::as_str).collect::<Vec<_>>())?;
         let (mut items, mut places) = (Vec::new(), Vec::new());
         for (place, (net, key)) in refused.iter().zip(keys).enumerate() {
             let last = net.last();
-            let Some(entry) = there.remove(&key).flatten() else { continue };
-            if entry.seq() < last.seq && self.is_ours(&entry, &last.id) && entry.access() != access_of(last) {
-                let nobody = Access { acl: None, container: None };
-                let source = Some(entry::with_access(entry._source, last, nobody));
-                items.push(Item { key, seq: last.seq, source });
+            let goes = match there.remove(&key) {
+                Some(None) => false,
+                Some(Some(entry)) => {
+                    entry.seq() < last.seq
+                        && self.is_ours(&entry, &last.id)
+                        && entry.access() != access_of(last)
+                }
+                // Too large to be looked at.
+                None => true,
+            };
+            if goes {
+                items.push(Item { key, seq: last.seq, source: None });
                 places.push(place);
             }
         }

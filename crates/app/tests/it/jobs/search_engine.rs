@@ -307,3 +307,25 @@ fn its_first_job_may_be_declared_with_it(engine: &SearchEngine) {
     assert_eq!(synced(&sandbox), counted(&[("added", 1)]));
     is_exact(&sandbox, engine);
 }
+
+#[test]
+fn the_log_has_no_password_however_much_it_is_to_tell() {
+    for engine in SearchEngine::each("the_log_has_no_password_however_much_it_is_to_tell") {
+        let sandbox = declared(&engine, &engine.url, 2);
+        let mut settings = engine.settings();
+        if engine.login.is_none() {
+            // One that asks nobody who they are is told all the same.
+            (settings["user"], settings["password"]) = ("ann".into(), "HUNTER2SECRET".into());
+        }
+        declare(&sandbox, settings.clone()).exits(0);
+        let mut command = sandbox.command(&["sync", "root", "-vv", "--to", OUTPUT]);
+        command.env("INGATHER_LOG", "trace,ureq=trace,ureq_proto=trace");
+        let told = crate::sandbox::finish(command, None).exits(0);
+        let sent = base64::Engine::encode(
+            &base64::engine::general_purpose::STANDARD,
+            format!("{}:{}", settings["user"].as_str().unwrap(), settings["password"].as_str().unwrap()),
+        );
+        // Such a log breaks lines where it likes.
+        assert!(!told.err.contains(&sent[..8]), "{}", told.err);
+    }
+}

@@ -62,8 +62,8 @@ pub(super) const ASKED: &[Asked] = &[
     ),
     (
         "access.filter",
-        &["filter", "root", "--engine", "opensearch"],
-        "GET /authority/filter?user=root&engine=opensearch",
+        &["filter", "root", "--engine", "opensearch", "--output", "index"],
+        "GET /authority/filter?user=root&engine=opensearch&output=index",
         None,
         Lines::Answer,
     ),

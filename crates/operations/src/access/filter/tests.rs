@@ -1,6 +1,7 @@
 //! Filters for search engines beside the built-in one: the same entries, within the limits of the engines.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ingather_contract::access_filter::{PendingContainers, Reference};
 use ingather_model::ids::{AclId, ContainerId, JobId};
@@ -9,10 +10,20 @@ use super::*;
 
 const LANGUAGES: [Language; 3] = [Language::Opensearch, Language::Elasticsearch, Language::Solr];
 
+/// What the filters are of.
+const SENT: (&str, i64) = ("ours", 100);
+
 /// An entry as an engine has it.
 struct Entry {
     address: i64,
     of: Reference,
+    store: &'static str,
+    seq: i64,
+}
+
+/// One that this store has sent.
+fn sent(address: i64, of: Reference) -> Entry {
+    Entry { address, of, store: SENT.0, seq: SENT.1 }
 }
 
 impl Entry {
@@ -22,14 +33,17 @@ impl Entry {
             "container" => self.of.container.map(|id| id.0),
             "job" => self.of.job.map(|id| id.0),
             "address" => Some(self.address),
+            "seq" => Some(self.seq),
             _ => panic!("no entry has a field {field}"),
         }
     }
 
     /// What an engine does with a filter: written from the pages of both query languages, and knowing nothing of access.
     fn matches(&self, query: &Value) -> bool {
-        if query == "*:*" {
-            return true;
+        if let Some(words) = query.as_str() {
+            let most = words.strip_prefix("seq:[* TO ").and_then(|rest| rest.strip_suffix(']'));
+            assert!(words == "*:*" || most.is_some(), "{words}");
+            return most.is_none_or(|most| self.seq <= most.parse::<i64>().unwrap());
         }
         let (kind, body) = query.as_object().unwrap().iter().next().unwrap();
         let each = |name: &str| body[name].as_array().into_iter().flatten();
@@ -44,6 +58,9 @@ impl Entry {
                     // A query that only excludes finds nothing by itself.
                     && each("filter").chain(each("should")).count() > 0
             }
+            "range" => self.value("seq").unwrap() <= body["seq"]["lte"].as_i64().unwrap(),
+            "terms" if body.get("f") == Some(&json!("store")) => body["query"] == self.store,
+            "terms" if body.get("store").is_some() => body["store"] == json!([self.store]),
             "terms" if body.get("f").is_some() => {
                 let value = self.value(body["f"].as_str().unwrap());
                 let given = body["query"].as_str().unwrap().split(',');
@@ -91,10 +108,9 @@ fn a_filter_matches_what_the_built_in_one_permits() {
         let mut dice = fastrand::Rng::with_seed(seed);
         let built_in = random(&mut dice);
         let AccessFilter::Only { admitting, .. } = &built_in else { panic!("it is for a user") };
-        let filters =
-            LANGUAGES.map(|language| language.filter(admitting, &built_in.refused().into_iter().collect()));
+        let filters = LANGUAGES.map(|language| language.filter(admitting, &built_in.refused(), SENT));
         for _ in 0..40 {
-            let entry = Entry { address: dice.i64(-3..3), of: reference(&mut dice) };
+            let entry = sent(dice.i64(-3..3), reference(&mut dice));
             for filter in &filters {
                 let permits = built_in.permits(entry.address, entry.of);
                 assert_eq!(entry.matches(filter), permits, "{seed}: {filter} {:?}", entry.of);
@@ -110,13 +126,13 @@ fn a_hundred_thousand_acls_keep_to_the_limits_of_a_clause() {
         containers: [1].into_iter().collect(),
         pending_containers: PendingContainers::default(),
     };
-    let filter = Language::Opensearch.filter(&admitting, &BTreeSet::new());
+    let filter = Language::Opensearch.filter(&admitting, &[], SENT);
     let clauses = filter["bool"]["filter"][0]["bool"]["should"].as_array().unwrap();
     let sizes: Vec<usize> = clauses.iter().map(|one| one["terms"]["acl"].as_array().unwrap().len()).collect();
     assert_eq!(sizes, [65_536, 34_464]);
     let of = |acl| Reference { job: None, acl_id: Some(AclId(acl)), container: Some(ContainerId(1)) };
-    assert!(Entry { address: 1, of: of(100_000) }.matches(&filter));
-    assert!(!Entry { address: 1, of: of(100_001) }.matches(&filter));
+    assert!(sent(1, of(100_000)).matches(&filter));
+    assert!(!sent(1, of(100_001)).matches(&filter));
 }
 
 #[test]
@@ -129,14 +145,14 @@ fn what_more_jobs_than_a_query_has_clauses_for_have_not_looked_at_is_closed_for_
         pending_containers: PendingContainers { jobs: jobs.chain([9_999]).collect(), closed },
     };
     for language in LANGUAGES {
-        let filter = language.filter(&admitting, &BTreeSet::new());
+        let filter = language.filter(&admitting, &[], SENT);
         let finds = |container| {
             let of = Reference {
                 job: Some(JobId(9_999)),
                 acl_id: Some(AclId(1)),
                 container: Some(ContainerId(container)),
             };
-            Entry { address: 1, of }.matches(&filter)
+            sent(1, of).matches(&filter)
         };
         assert!(finds(1) && !finds(2), "{filter}");
     }
@@ -149,6 +165,22 @@ fn addresses_are_texts_for_readers_without_whole_numbers_of_64_bits() {
         containers: [1].into_iter().collect(),
         pending_containers: PendingContainers::default(),
     };
-    let filter = Language::Elasticsearch.filter(&admitting, &BTreeSet::from([i64::MIN]));
+    let filter = Language::Elasticsearch.filter(&admitting, &[i64::MIN], SENT);
     assert_eq!(filter["bool"]["must_not"][0]["terms"]["address"][0], "-9223372036854775808");
+}
+
+#[test]
+fn what_another_store_has_sent_and_what_this_one_has_not_is_found_by_nobody() {
+    let admitting = Admitting {
+        acl_ids: [1].into_iter().collect(),
+        containers: [1].into_iter().collect(),
+        pending_containers: PendingContainers::default(),
+    };
+    let of = Reference { job: None, acl_id: Some(AclId(1)), container: Some(ContainerId(1)) };
+    for language in LANGUAGES {
+        let filter = language.filter(&admitting, &[], SENT);
+        assert!(sent(1, of).matches(&filter), "{filter}");
+        assert!(!Entry { store: "another", ..sent(1, of) }.matches(&filter), "{filter}");
+        assert!(!Entry { seq: SENT.1 + 1, ..sent(1, of) }.matches(&filter), "{filter}");
+    }
 }

@@ -23,7 +23,7 @@ fn each_answer_about_access_is_on_record_and_what_cannot_be_is_not_given() {
     let tokens = service.ask("GET", "/api/v1/authority/tokens?user=root").is(200);
     service.ask("GET", "/api/v1/authority/tokens?user=no-such-user").refuses(404, "no_such_user");
     service.ask("GET", "/api/v1/authority/why?user=root&document=open.txt").is(200);
-    service.ask("GET", "/api/v1/authority/filter?user=root&engine=solr").is(200);
+    service.ask("GET", "/api/v1/authority/filter?user=root&engine=solr&output=index").is(200);
     service.ask("GET", SEARCH).is(200);
     service.ask("GET", &format!("{SEARCH}&as=root")).is(200);
     service.ask("GET", &format!("{SEARCH}&all=true")).is(200);
