@@ -52,7 +52,7 @@ pub static FILTER: Answering<AskFilter, FilterFor> = Answering {
     run: filter_for,
 };
 
-const FILTERS: &str = r#"{"user": "ann", "engine": "opensearch", "output": "opensearch:docs", "whole": true, "acls": 2, "containers": 1,
+const FILTERS: &str = r#"{"user": "ann", "domain": "acme", "engine": "opensearch", "output": "opensearch:docs", "whole": true, "acls": 2, "containers": 1,
     "filter": {"bool": {"filter": [{"terms": {"acl": [1, 4]}}, {"terms": {"container": [1]}},
     {"terms": {"store": ["7f3a"]}}, {"range": {"seq": {"lte": 90}}}],
     "must_not": [{"terms": {"address": ["-7316254801"]}}]}}}"#;
