@@ -208,3 +208,40 @@ impl Bulk<'_> {
         Ok(Some(again))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ingather_contract::call::Cancel;
+
+    use super::*;
+    use crate::opensearch::settings;
+
+    #[test]
+    fn an_entry_is_done_without_an_error_and_with_the_status_of_what_was_asked() {
+        let meant = settings::read(&json!({"url": "http://127.0.0.1:9", "index": "docs"})).unwrap();
+        let (server, cancel) = (Server::new(&meant).unwrap(), Cancel::default());
+        let source = || Some(b"{}".to_vec());
+        let items = [source(), source(), source(), None, None].map(|source| Item {
+            key: "k".to_owned(),
+            seq: 1,
+            source,
+        });
+        let error = json!({"type": "some_exception", "reason": "why"});
+        let body = json!({"items": [
+            {"index": {"status": 201}}, {"index": {"status": 200, "error": error}}, {"index": {"status": 404}},
+            {"delete": {"status": 404}}, {"delete": {"status": 409, "error": error}},
+        ]});
+        let outcomes = vec![Outcome::Newer; items.len()];
+        let waits = Waits::short(&cancel);
+        let mut bulk = Bulk { server: &server, waits: &waits, path: String::new(), items: &items, outcomes };
+        let reply = Reply { status: 200, body: body.to_string().into_bytes(), rest_ms: None };
+        assert_eq!(bulk.read(&reply, &[0, 1, 2, 3, 4], false).unwrap(), Some(Vec::new()));
+        let is_failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(Fault::Refused(_)));
+        assert_eq!(
+            bulk.outcomes.iter().map(is_failed).collect::<Vec<_>>(),
+            [false, true, true, false, false]
+        );
+        assert_eq!([&bulk.outcomes[0], &bulk.outcomes[3]], [&Outcome::Done; 2]);
+        assert_eq!(bulk.outcomes[4], Outcome::Newer);
+    }
+}
