@@ -44,12 +44,13 @@ impl Engine {
         for _ in 0..limits::ABORT_LOOKS_MAX {
             // While this is announced, no run begins.
             let Ok(_announced) = self.process.announce(job, &self.cancel) else {
-                // No other one is wanted any more, either; before the stop, for whoever ends by it looks there. As it is now: whoever
-                // asks has looked a while ago.
-                let now = self.reader.read(|sql| jobs::get(sql, job.id))?;
-                if now.is_some_and(|job| job.restart.is_some()) && !failpoint(Failpoint::AbortKeepsTheNextRun)
+                // No other one is wanted any more, either; before the stop, for whoever ends by it looks there. With it on record that the run was
+                // stopped: where it ends now, nobody takes it for one that goes on by itself.
+                let is_wanted = self.reader.read(|sql| jobs::get(sql, job.id))?;
+                if is_wanted.is_some_and(|job| job.restart.is_some())
+                    && !failpoint(Failpoint::AbortKeepsTheNextRun)
                 {
-                    self.write_fact(&writer, |sql| jobs::ask_restart(sql, job.id, None))?;
+                    self.write_fact(&writer, |sql| want_none(sql, job.id))?;
                 }
                 if let Some(stopped) = self.process.under_way.stop(job.id) {
                     // After it: a store that takes its time keeps nothing from stopping.
@@ -75,9 +76,11 @@ impl Engine {
         // After it: a store that takes its time keeps nothing from stopping.
         let _lease = self.process.keep_lease(&writer)?;
         self.write_fact(&writer, |sql| {
-            jobs::ask_restart(sql, job, None)?;
+            want_none(sql, job)?;
             stop_on_record(sql, job, &stopped)
         })?;
+        // Whoever has looked before that was written may begin what was wanted then.
+        let _meanwhile = self.process.stop(job);
         Ok(true)
     }
 
@@ -193,6 +196,13 @@ pub(super) fn begins_at_once(sql: &mut Sql<'_>, job: JobId) -> std::result::Resu
         true => jobs::ask_restart(sql, job, Some(RunKind::Full)),
         false => Ok(()),
     }
+}
+
+/// No run is wanted behind the last one, and that one was stopped.
+fn want_none(sql: &mut Sql<'_>, job: JobId) -> std::result::Result<(), StoreError> {
+    jobs::ask_restart(sql, job, None)?;
+    let last = jobs::get(sql, job)?.filter(|_| !failpoint(Failpoint::AbortedGoesOn));
+    last.map_or(Ok(()), |job| jobs::stop(sql, job.id, job.run).map(drop))
 }
 
 /// Should the process die before all is put down, a run that was stopped goes on no more.

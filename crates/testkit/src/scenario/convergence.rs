@@ -38,7 +38,6 @@ impl Play {
         if self.clock_was_set_back {
             self.world.clock.pass(SET_BACK_MS);
         }
-        let mut still = 0;
         for round in 0..rounds {
             // What is missing from a site has to be so for as long.
             let is_over_a_site = self.live_jobs().iter().any(reader::is_over_a_site);
@@ -50,12 +49,14 @@ impl Play {
             let unrest = |play: &Play| !(play.unrest().is_empty() && play.narrow().is_empty());
             // A first run may go on with one that had begun before all was put right.
             let goes_on = is_over_a_site && round == 0;
-            let is_still =
-                self.round()? && !goes_on && self.world.shelves.values().all(silent) && !unrest(self);
-            still = if is_still { still + 1 } else { 0 };
-            // Of a page that expired before it was believed to be missing outputs hold nothing any more: it goes in silence, and what it led to
-            // is of the round behind that.
-            if still > usize::from(has_dates) {
+            // What outputs hold nothing of goes in silence, and what it led to is of the round behind that.
+            let known = self.known();
+            let is_still = self.round()?
+                && !goes_on
+                && self.known() == known
+                && self.world.shelves.values().all(silent)
+                && !unrest(self);
+            if is_still {
                 self.at_rest();
                 return Ok(());
             }
@@ -89,6 +90,11 @@ impl Play {
             };
         }
         Ok(still)
+    }
+
+    /// What all jobs know of their documents.
+    fn known(&self) -> Vec<Vec<(String, String)>> {
+        self.world.jobs().iter().map(|job| self.world.documents(job)).collect()
     }
 
     /// Folders that are not open yet for a job that has looked at everything, or is there no more.

@@ -160,10 +160,8 @@ impl Reader {
     /// What a page hands down: for sure, and perhaps.
     fn hands(&self, name: &str, sights: &[Sight]) -> Both<Names> {
         let now = |sight: &Sight| sight.pages.get(name).map(|page| page.hands.clone()).unwrap_or_default();
-        let is_read = |sight: &Sight| {
-            matches!(sight.answer(name), Answer::Text | Answer::NoEntry) && !sight.fails(name)
-        };
-        let is_certain = sights.iter().all(|sight| is_read(sight) && !sight.erased.contains(name));
+        let is_certain =
+            sights.iter().all(|sight| sight.is_read_to_its_end(name) && !sight.erased.contains(name));
         let certain = if is_certain { both(sights.iter().map(now)) } else { Names::new() };
         (certain, self.led(name).hands.into_iter().chain(sights.iter().flat_map(now)).collect())
     }
@@ -275,7 +273,8 @@ impl Reader {
             let led = self.pages.entry(name.clone()).or_default();
             led.possible = if is_certain { possible } else { &led.possible | &possible };
             led.certain = if is_certain { certain } else { &led.certain & &certain };
-            let is_read = is_certain && sights.iter().all(|sight| !sight.fails(&name));
+            // What could not be read to its end, or is not there for now, hands down what it did before.
+            let is_read = is_certain && sights.iter().all(|sight| sight.is_read_to_its_end(&name));
             led.hands = if is_read {
                 sights
                     .iter()

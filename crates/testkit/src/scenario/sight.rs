@@ -89,6 +89,11 @@ impl Sight {
         self.pages.get(name).is_some_and(|page| page.failing > 0)
     }
 
+    /// Whether a visit learns all that it leads to, and what it hands down.
+    pub(super) fn is_read_to_its_end(&self, name: &str) -> bool {
+        matches!(self.answer(name), Answer::Text | Answer::NoEntry) && !self.fails(name)
+    }
+
     /// Pages that are not visited for sure.
     pub(super) fn fail(&mut self, fails: &dyn Fn(&str) -> bool) {
         for (_, page) in self.pages.iter_mut().filter(|(name, _)| fails(name)) {

@@ -8,6 +8,7 @@ use ingather_contract::refers::Leads;
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
+use ingather_model::run_counts::Counter;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::{self, DUE_NEXT_RUN, Failure};
 use ingather_store::turns::lock;
@@ -87,6 +88,14 @@ impl Reach {
     }
 }
 
+/// Pages that are no entries, and stand for nobody.
+struct NoEntries {
+    /// For their source says so, or they are too far.
+    nothing: RoaringTreemap,
+    /// For a stage or a condition of the job leaves them out, where no output was sent anything of them.
+    skipped: RoaringTreemap,
+}
+
 /// The pages of a run that name others, with all that decides about them.
 struct Named {
     named: BTreeMap<i64, Elsewhere>,
@@ -99,13 +108,16 @@ struct Named {
 
 /// Decides what becomes of all pages that name others, once nothing else is left to be visited. True where some of them are visited once more.
 pub(crate) fn settle(run: &Run, reach: &Reach) -> Result<bool> {
-    let InPlaces { named, alone, nothing } = reach.lock().in_place.clone();
+    let (InPlaces { named, alone, nothing }, skipped) = {
+        let state = reach.lock();
+        (state.in_place.clone(), state.over.get(&Counter::Skipped).cloned().unwrap_or_default())
+    };
     if named.is_empty() {
         return Ok(false);
     }
     // A rule of the job leaves out what is too far.
     let nothing = nothing | reach.beyond();
-    let named = Named::read(run, named, (alone, &nothing))?;
+    let named = Named::read(run, named, alone, &NoEntries { nothing, skipped })?;
     let fates: Vec<(i64, Fate)> = named.named.keys().map(|id| (*id, named.fate(*id))).collect();
     let alone: Vec<i64> = fates
         .iter()
@@ -130,7 +142,8 @@ impl Named {
     fn read(
         run: &Run,
         named: BTreeMap<i64, Elsewhere>,
-        (alone, nothing): (RoaringTreemap, &RoaringTreemap),
+        alone: RoaringTreemap,
+        none: &NoEntries,
     ) -> Result<Named> {
         let mut keys: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for Elsewhere { key, .. } in named.values() {
@@ -148,7 +161,7 @@ impl Named {
             }
         }
         let ends: Vec<i64> = others.values().copied().filter(|id| !named.contains_key(id)).collect();
-        Ok(Named { ends: ends_of(run, &ends, nothing)?, named, alone, others })
+        Ok(Named { ends: ends_of(run, &ends, none)?, named, alone, others })
     }
 
     fn fate(&self, page: i64) -> Fate {
@@ -189,18 +202,23 @@ impl Named {
     }
 }
 
-/// What is known of these pages; those of `nothing` are no entries.
-fn ends_of(run: &Run, ids: &[i64], nothing: &RoaringTreemap) -> Result<BTreeMap<i64, End>> {
-    let gone = nothing | &*lock(&run.vanished);
+/// What is known of these pages.
+fn ends_of(run: &Run, ids: &[i64], none: &NoEntries) -> Result<BTreeMap<i64, End>> {
+    let gone = &none.nothing | &*lock(&run.vanished);
     let mut ends = BTreeMap::new();
     for ids in ids.chunks(limits::JUDGED_MAX) {
         let states = run.reader.read(|sql| deliveries::states(sql, ids))?;
         let held: HashSet<i64> =
             states.iter().filter(|one| one.state.is_confirmed()).map(|one| one.document).collect();
+        let sent: HashSet<i64> = states.iter().map(|one| one.document).collect();
+        let is_skipped = |id: &i64| {
+            none.skipped.contains(*id as u64) && !sent.contains(id) && !failpoint(Failpoint::SkippedIsAwaited)
+        };
         for id in ids {
             let end = match () {
                 () if gone.contains(*id as u64) => End::Nothing,
                 () if held.contains(id) => End::Held,
+                () if is_skipped(id) => End::Nothing,
                 () => End::Unknown,
             };
             ends.insert(*id, end);
