@@ -151,7 +151,7 @@ fn engine(store: &Store, data: &str) -> Result<Engine> {
         clock: Arc::new(SystemClock),
         cancel: Cancel::default(),
         data: PathBuf::from(data),
-        host: HostContext { own: Vec::new(), threads },
+        host: HostContext { own: Vec::new(), threads, ..HostContext::default() },
         process: std::sync::Arc::new(Process::default()),
         asked_by: String::new(),
     })

@@ -196,8 +196,12 @@ impl Listing for Seed {
         let (key, container) = self.0.take()?;
         let (parent, name) = key.split_at(parent_bytes(&key));
         let item = Item { name: name.to_owned(), content: Stamp::NONE, access: Stamp::NONE, identity: 0 };
-        let group =
-            Group { parent: parent.to_owned(), container: Some(container.to_owned()), items: vec![item] };
+        let group = Group {
+            parent: parent.to_owned(),
+            container: Some(container.to_owned()),
+            items: vec![item],
+            ..Group::default()
+        };
         let container = ContainerReport {
             name: container.to_owned(),
             parent: None,

@@ -193,6 +193,7 @@ impl Listing for Pages {
                 container: Some(format!("/{name}")),
                 items: numbers.map(MadeUp::item).collect(),
                 parent: name.clone(),
+                ..Group::default()
             });
             page.proven.push(Scope::Folder(name));
         }

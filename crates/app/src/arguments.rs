@@ -3,6 +3,7 @@
 mod history;
 mod jobs;
 mod properties;
+mod push;
 mod refused;
 mod search;
 mod service;
@@ -17,6 +18,7 @@ use ingather_model::limits;
 
 pub(crate) use history::{History, OfHistory, OfInventory, Report, Time};
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
+pub(crate) use push::{Push, Source};
 pub(crate) use search::{EngineWord, Filter, Search};
 pub(crate) use service::{ApiKey, Authority, Event, LogFormat, RoleWord, Serve};
 pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, HistoryWord, JobSettings, KeepWord, OnOff, Sync};
@@ -248,6 +250,14 @@ pub(crate) enum Command {
     Secrets(Secrets),
     /// Answer over HTTP, and run jobs that clients start
     Serve(Serve),
+    /// Push records into a source: one in each line of a file, as JSON
+    Push(Push),
+    /// Look at sources that applications push into
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ingather source show tickets\n\nExit codes: those of each command, see its --help"
+    )]
+    Source(Source),
     /// Look at events that documents wait for, and free one
     #[command(
         subcommand,
@@ -371,6 +381,7 @@ impl Command {
                 | Command::Serve(_)
                 | Command::Job(Job::Start { .. } | Job::Define(_))
                 | Command::Apply(_)
+                | Command::Push(_)
                 | Command::Document(_)
                 | Command::Pipeline(_)
                 | Command::Verify { .. }

@@ -61,6 +61,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Restore { file } => backup::restore(&global, file),
         Command::Secrets(Secrets::Rotate) => declaration::secrets::rotate(&global),
         Command::Serve(serve) => serve::run(&global, &serve),
+        Command::Push(push) => document::push::run(&global, push),
+        Command::Source(source) => document::push::source(&global, source),
         Command::Event(event) => event::run(&global, event),
         Command::Authority(authority) => access::authority::run(&global, authority),
         Command::ApiKey(key) => api_key::run(&global, key),

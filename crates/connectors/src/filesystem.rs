@@ -305,7 +305,12 @@ impl Source {
                 let item = Item { name, content, access, identity: root.facts.identity(mark) };
                 let container =
                     first.containers.last().map(|container: &ContainerReport| container.name.clone());
-                first.groups.push(Group { parent: String::new(), container, items: vec![item] });
+                first.groups.push(Group {
+                    parent: String::new(),
+                    container,
+                    items: vec![item],
+                    ..Group::default()
+                });
                 self.trust.count(&root.facts, 1);
             }
         }

@@ -107,7 +107,7 @@ fn no_connector_tells_what_was_typed_into_a_setting_that_it_refuses() {
         });
         assert!(count > 2, "{}", kind.name);
     }
-    let host = || HostContext { own: Vec::new(), threads: 1 };
+    let host = || HostContext { own: Vec::new(), threads: 1, ..HostContext::default() };
     for kind in ALL.repositories {
         let count = refused(kind.name, &(kind.source_schema)(), &|value| {
             let mut value = value.clone();

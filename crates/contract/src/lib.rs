@@ -14,6 +14,7 @@ pub mod authority;
 pub mod call;
 pub mod described;
 pub mod events;
+pub mod inbox;
 pub mod notifier;
 mod observed;
 pub mod output;

@@ -13,6 +13,7 @@ use ingather_model::scope::{BlindSpot, Scope};
 pub use crate::observed::Observed;
 
 use crate::call::CallContext;
+use crate::inbox::Inbox;
 use crate::refers::Refers;
 use crate::settings::Schema;
 
@@ -55,6 +56,8 @@ pub struct HostContext {
     pub own: Vec<(u64, u64)>,
     /// Threads that a listing may use.
     pub threads: usize,
+    /// What applications have pushed into the source that is opened; none where nothing is kept for it, such as while its settings are checked.
+    pub inbox: Option<Arc<dyn Inbox>>,
 }
 
 /// One source, opened for one job. All calls may come from several threads at once.
@@ -181,6 +184,13 @@ pub trait Repository: Send + Sync {
         None
     }
 
+    /// The container of what is pushed into the source, where its documents are what applications push
+    /// ([`Inbox`]). Whoever pushes one asks for its visit, so that no date has it looked at; what goes was told to go, and no guard
+    /// holds it.
+    fn pushed(&self) -> Option<ContainerReport> {
+        None
+    }
+
     /// Begins to watch the source for changes; none where this kind of source cannot tell of any. Returns at once; the first that is told is
     /// [`Told::Lost`] once the watch stands, or [`Told::Ended`].
     fn watch(&self, call: &CallContext, watching: Watching) -> Option<Box<dyn Watch>> {
@@ -293,6 +303,9 @@ pub struct Group {
     pub container: Option<String>,
     /// The items, each once.
     pub items: Vec<Item>,
+    /// Who may see all of them, where a source that is not listed says so with its seeds. With that, a seed that outputs hold in its version
+    /// ([`Item::content`]), for those who may see it, is not visited.
+    pub acl: Option<Acl>,
 }
 
 /// One document as a listing names it. Its key is the group's parent followed by `name`.

@@ -61,6 +61,12 @@ pub enum Refusal {
     Busy,
     /// The job is being worked on.
     Running,
+    /// Another delta run of the source is open.
+    Locked,
+    /// The delta run is not open any more.
+    NotOpen,
+    /// What was given does not prove that a call belongs to a delta run.
+    WrongToken,
 }
 
 impl Refusal {
@@ -81,6 +87,9 @@ impl Refusal {
         Refusal::Resources,
         Refusal::Busy,
         Refusal::Running,
+        Refusal::Locked,
+        Refusal::NotOpen,
+        Refusal::WrongToken,
     ];
 
     /// The word.
@@ -101,6 +110,9 @@ impl Refusal {
             Refusal::Resources => "resources",
             Refusal::Busy => "busy",
             Refusal::Running => "running",
+            Refusal::Locked => "source_locked",
+            Refusal::NotOpen => "run_expired",
+            Refusal::WrongToken => "bad_token",
         }
     }
 }

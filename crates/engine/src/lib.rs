@@ -2,7 +2,7 @@
 //!
 //! Reading order: `engine` is one pass of a job from start to end, `run` what its threads share, `process` and `delivery` what all runs of a process share · `lister` meets the inventory · `visit` reads one
 //! document · `delivery` is what is sent to outputs, and the delivery log · `sweep` judges absences · [`remove`] takes entries out ·
-//! [`jobs`] finds and defines jobs · [`scheduler`] says which begin by themselves · [`authorities`] says who a user is, [`access_filter`] what they may see · [`inspect`] answers what is, and why.
+//! [`jobs`] finds and defines jobs · [`scheduler`] says which begin by themselves · [`inbox`] takes what applications push · [`authorities`] says who a user is, [`access_filter`] what they may see · [`inspect`] answers what is, and why.
 
 pub mod access_filter;
 mod containers;
@@ -26,6 +26,7 @@ pub use engine::{Engine, Mode, Options, Report};
 pub use error::{EngineCode, EngineError, Refusal};
 pub use process::authorities;
 pub use process::erasing::{Erasable, Erasing};
+pub use process::inbox;
 pub use process::moving::{Likeness, Relocation};
 pub use process::searches::Searches;
 pub use process::throttles::{Rules, THROTTLE};

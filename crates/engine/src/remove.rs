@@ -186,7 +186,7 @@ impl Remover {
                 if !left_out.is_empty() {
                     return queue::set_aside(sql, self.author.job, now, &left_out);
                 }
-                documents::forget(sql, self.author.job, &unheld).map(|_| ())
+                self.author.forget(sql, &unheld, now)
             })?;
         }
         removed.forgotten = unheld.len() as u64;

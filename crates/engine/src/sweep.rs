@@ -223,11 +223,7 @@ pub(crate) fn sweep(
     }
     // Before they go: after a crash they are counted twice rather than not at all.
     guard_window::note(run, store, if held { None } else { Some(to_go.len()) })?;
-    // What is gone and is led to stays known as a dead link.
-    let dead: RoaringTreemap = match &run.reach {
-        Some(reach) if !failpoint(Failpoint::DeadLinkForgotten) => reach.ids() & &*lock(&run.vanished),
-        _ => RoaringTreemap::new(),
-    };
+    let dead = dead_links(run);
     let (dead, leaving): (Vec<i64>, Vec<i64>) = leaving.into_iter().partition(|id| dead.contains(*id as u64));
     let (too_far, leaving): (Vec<i64>, Vec<i64>) =
         leaving.into_iter().partition(|id| result.too_far.contains(*id as u64));
@@ -254,6 +250,16 @@ pub(crate) fn sweep(
             openings::open(run, store, result, &unmet)
         }
         _ => Ok(Vec::new()),
+    }
+}
+
+/// What is gone and is led to stays known as a dead link. Nothing leads to what is pushed.
+fn dead_links(run: &Run) -> RoaringTreemap {
+    match &run.reach {
+        Some(reach) if !run.author.is_pushed && !failpoint(Failpoint::DeadLinkForgotten) => {
+            reach.ids() & &*lock(&run.vanished)
+        }
+        _ => RoaringTreemap::new(),
     }
 }
 

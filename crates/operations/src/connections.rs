@@ -35,8 +35,11 @@ const FEEDS: Sources =
 const WIKIS: Sources =
     Sources { connector: "wiki", connection: "wikis", roots: &["wiki+https://", "wiki+http://"] };
 
+/// What applications push.
+const PUSHED: Sources = Sources { connector: "pushed", connection: "pushed", roots: &["push:"] };
+
 /// All kinds of sources; files are what is none of the others.
-const ALL: &[Sources] = &[WEB, FEEDS, WIKIS, FILES];
+const ALL: &[Sources] = &[WEB, FEEDS, WIKIS, PUSHED, FILES];
 
 impl Sources {
     /// Those that a root is one of.
@@ -57,15 +60,21 @@ impl Sources {
 
     /// The part of a root after which a job is called: the last one, and of wikis, which all end alike, the host.
     pub(crate) fn part_for_name(self, root: &str) -> Option<&str> {
-        match self == WIKIS {
-            true => root.split('/').nth(2).filter(|host| !host.is_empty()),
-            false => root.rsplit('/').find(|part| !part.is_empty()),
+        match self {
+            WIKIS => root.split('/').nth(2).filter(|host| !host.is_empty()),
+            PUSHED => root.strip_prefix("push:").filter(|name| !name.is_empty()),
+            _ => root.rsplit('/').find(|part| !part.is_empty()),
         }
     }
 
     /// Whether they are named by paths of this machine.
     pub(crate) fn are_files(self) -> bool {
         self == FILES
+    }
+
+    /// Whether applications push what is in them.
+    pub(crate) fn are_pushed(self) -> bool {
+        self == PUSHED
     }
 
     /// Their connection, made when it is needed first.

@@ -318,7 +318,7 @@ impl Context<'_> {
             clock: self.clock.clone(),
             cancel: self.host.cancel(),
             data: self.host.data().to_owned(),
-            host: HostContext { own, threads: self.host.threads() },
+            host: HostContext { own, threads: self.host.threads(), ..HostContext::default() },
             process: self.host.process(),
             asked_by: String::new(),
         }

@@ -86,6 +86,10 @@ problems! {
     TooMany = "too_many", 429, UNABLE, "Whoever asks has asked for more than their share.", "Ask again when `Retry-After` says.";
     ReadOnly = "read_only", 409, USAGE, "The inventory is open for reading only.", "Ask a process that may write.";
     Stopped = "stopped", 409, USAGE, "A person or a signal stopped it.", "Ask again; it goes on.";
+    NoSuchTicket = "no_such_ticket", 404, USAGE, "There is no ticket of that number.", "Take one that a push was answered with.";
+    SourceLocked = "source_locked", 409, UNABLE, "Somebody else makes a delta run over the source.", "Wait until it has ended; the sentence says whose it is.";
+    RunExpired = "run_expired", 410, USAGE, "The delta run is not open any more.", "Open another one.";
+    BadToken = "bad_token", 412, USAGE, "The token does not belong to the delta run.", "Send the one that the run was opened with.";
     NoSuchApiKey = "no_such_api_key", 404, USAGE, "There is no API key of that name.", "Take a name of `ingather api-key list`.";
     ApiKeyExists = "api_key_exists", 409, USAGE, "There is an API key of that name.", "Delete it, or take another name.";
     NothingYet = "nothing_yet", 404, UNABLE, "There is no inventory yet.", "Begin with `ingather sync FOLDER`.";
@@ -250,6 +254,9 @@ impl From<Refusal> for Code {
             Refusal::Resources => Code::Resources,
             Refusal::Busy => Code::Busy,
             Refusal::Running => Code::Running,
+            Refusal::Locked => Code::SourceLocked,
+            Refusal::NotOpen => Code::RunExpired,
+            Refusal::WrongToken => Code::BadToken,
         }
     }
 }
@@ -345,6 +352,7 @@ mod tests {
         Code::NotPaused,
         Code::NoSuchApiKey,
         Code::NoSuchEvent,
+        Code::NoSuchTicket,
         Code::ApiKeyExists,
         Code::NoSuchAuthority,
         Code::NoSuchUser,

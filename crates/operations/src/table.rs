@@ -30,6 +30,16 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &documents::ERASE,
     &documents::ERASED,
     &documents::READMIT,
+    &documents::push::RECORDS,
+    &documents::push::TICKET_OF,
+    &documents::push::REPORTS_OF,
+    &documents::push::BEGIN,
+    &documents::push::CHECK,
+    &documents::push::TOUCH,
+    &documents::push::FINISH,
+    &documents::push::ROLL_BACK,
+    &documents::push::RUN,
+    &documents::push::UNLOCK,
     &pipeline::STAGES,
     &pipeline::TRY,
     &search::SEARCH,
@@ -120,6 +130,7 @@ fn row(operation: &Operation) -> String {
     let effect = match operation.effect {
         Effect::Reads => "reads",
         Effect::Changes => "changes",
+        Effect::Pushes => "pushes",
     };
     let streams = if operation.item.is_some() { ", streams" } else { "" };
     let rest = match operation.rest {

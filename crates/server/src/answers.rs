@@ -316,7 +316,11 @@ async fn answered(
     let (head, body) = request.into_parts();
     // Before anything of the body is read: whoever has no key sends it for nothing.
     let asking = Asking::of(&head, answers.proxies.as_ref())?;
-    let body = request::body(body).await?;
+    let most = match operation.operation().effect {
+        Effect::Pushes => limits::RECORDS_BYTES_MAX,
+        Effect::Reads | Effect::Changes => limits::HTTP_BODY_BYTES_MAX,
+    };
+    let body = request::body(body, most).await?;
     let (repeats, rates, service) = (answers.repeats.clone(), answers.rates.clone(), answers.service.clone());
     let id = REQUEST.try_with(Clone::clone).unwrap_or_default();
     let of_token = answers.place_of_token(&asking).await?;
@@ -326,7 +330,7 @@ async fn answered(
         let request = make(&head, &body)?;
         // Whoever may not ask is told no more than that.
         if !asker.may(operation, &request) {
-            if operation.effect == Effect::Changes {
+            if operation.effect != Effect::Reads {
                 // On no record of changes, which it could push out; the log says who tried, and is not to be filled with that either.
                 rates.take(&asker, context.now())?;
                 let job = named_job(&request);

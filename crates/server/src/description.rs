@@ -141,7 +141,7 @@ fn responses(one: &Operation, answer: &Value) -> Value {
     let of_changes: &[Code] = match one.effect {
         Effect::Reads if one.name == SEARCH.operation.name => &[Code::TooMany],
         Effect::Reads => &[],
-        Effect::Changes => &[Code::Outdated, Code::KeyReused],
+        Effect::Changes | Effect::Pushes => &[Code::Outdated, Code::KeyReused],
     };
     let mut codes: Vec<Code> =
         ALWAYS.iter().chain(one.problems).chain(&of_service).chain(of_changes).copied().collect();

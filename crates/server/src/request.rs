@@ -15,12 +15,12 @@ use std::time::Duration;
 /// What all paths of operations begin with.
 pub const API: &str = "/api/v1";
 
-/// Reads a body, up to its bounds.
+/// Reads a body, up to so many bytes and to its time.
 ///
 /// # Errors
 /// `TooLarge`, `TooSlow`, or `WrongUse` when the client broke it off.
-pub(crate) async fn body(body: Body) -> Result<Bytes> {
-    let bounded = Limited::new(body, limits::HTTP_BODY_BYTES_MAX);
+pub(crate) async fn body(body: Body, most: usize) -> Result<Bytes> {
+    let bounded = Limited::new(body, most);
     let time = Duration::from_millis(limits::HTTP_BODY_MS_MAX);
     let read = tokio::time::timeout(time, bounded.collect()).await.map_err(|_| {
         let sentence =
@@ -28,10 +28,7 @@ pub(crate) async fn body(body: Body) -> Result<Bytes> {
         Problem::new(Code::TooSlow, sentence)
     })?;
     read.map(http_body_util::Collected::to_bytes).map_err(|error| match error.is::<LengthLimitError>() {
-        true => Problem::new(
-            Code::TooLarge,
-            format!("a body has at most {} bytes; send less", limits::HTTP_BODY_BYTES_MAX),
-        ),
+        true => Problem::new(Code::TooLarge, format!("a body has at most {most} bytes; send less")),
         false => Problem::usage(format!("the body cannot be read: {error}; send it again")),
     })
 }

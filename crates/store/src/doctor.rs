@@ -169,6 +169,11 @@ checks! {
     20 handed_down_of_nothing Document DOCTOR_HANDED_DOWN_OF_NOTHING Repair::Statements(&[&queries::DOCTOR_DROP_HANDED_DOWN]), false,
         "document that is not there hands something down, or is handed it",
         "documents that are not there hand something down, or are handed it", "--repair drops that";
+    20 records_of_nothing Document DOCTOR_RECORDS_OF_NOTHING
+        Repair::Statements(&[&queries::DOCTOR_DROP_RECORDS, &queries::DOCTOR_DROP_RECORD_CONTENTS, &queries::DOCTOR_DROP_OPEN_TICKETS]), false,
+        "record that was pushed, or an open ticket, is of a document that is not there",
+        "records that were pushed, or open tickets, are of documents that are not there",
+        "--repair drops them; whoever pushed them pushes them again";
     20 prerequisites_of_nothing Document DOCTOR_PREREQUISITES_OF_NOTHING
         Repair::Statements(&[&queries::DOCTOR_DROP_PREREQUISITES]), false,
         "document that is not there waits for an event",

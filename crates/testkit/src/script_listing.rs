@@ -80,7 +80,7 @@ fn intervals(source: &Source, root: &str) -> Vec<Page> {
         let until = chunks.peek().is_some().then(|| last.clone());
         let items = chunk.iter().map(|(name, file)| item(name, file)).collect();
         pages.push(Page {
-            groups: vec![Group { parent: String::new(), container: None, items }],
+            groups: vec![Group { parent: String::new(), container: None, items, ..Group::default() }],
             proven: vec![Scope::Interval { from: std::mem::replace(&mut from, last), until }],
             ..Page::default()
         });
@@ -134,6 +134,7 @@ fn folder_pages(source: &Source, root: &str, name: &str, container: ContainerRep
         parent: name.to_owned(),
         container: Some(container.name.clone()),
         items: items.to_vec(),
+        ..Group::default()
     };
     let mut pages: Vec<Page> = items
         .chunks(source.page_items)

@@ -161,7 +161,7 @@ impl World {
             clock: Arc::new(self.clock.clone()),
             cancel: Cancel::default(),
             data: self.database.folder.path().to_owned(),
-            host: HostContext { own: Vec::new(), threads: self.threads },
+            host: HostContext { own: Vec::new(), threads: self.threads, ..HostContext::default() },
             // Each third process reads nearly every container when it is met.
             process: Arc::new(if is_third { Process::keeping(2) } else { Process::default() }),
             asked_by: "world".to_owned(),

@@ -83,7 +83,7 @@ impl Repository for __Type__ {
             .map(|(name, text)| Item { name, content: Stamp::of(text.as_bytes()), access: Stamp::of(b"open"), identity: 0 })
             .collect();
         let root_empty = items.is_empty();
-        let group = Group { parent: String::new(), container: None, items };
+        let group = Group { parent: String::new(), items, ..Group::default() };
         let proven = vec![Scope::Folder(String::new())];
         let page = Page { groups: vec![group], proven, root_empty, ..Page::default() };
         // A listing that is told to stop proves nothing.

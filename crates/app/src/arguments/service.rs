@@ -216,4 +216,6 @@ pub(crate) enum RoleWord {
     TokenReader,
     /// Push people and groups into authorities of the kind `scim`.
     Provisioner,
+    /// Push records into sources.
+    Pusher,
 }

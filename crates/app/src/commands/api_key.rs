@@ -86,5 +86,6 @@ fn role(word: RoleWord) -> Role {
         RoleWord::Searcher => Role::Searcher,
         RoleWord::TokenReader => Role::TokenReader,
         RoleWord::Provisioner => Role::Provisioner,
+        RoleWord::Pusher => Role::Pusher,
     }
 }

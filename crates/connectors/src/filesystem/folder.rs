@@ -189,6 +189,7 @@ impl<'a> Lister<'a> {
                 parent: node.key.clone(),
                 container: Some(node.container.clone()),
                 items,
+                ..Group::default()
             });
         }
     }

@@ -38,7 +38,7 @@ pub(super) fn call() -> CallContext {
 
 /// Opens `root`; `more` are settings beside it.
 pub(super) fn source_with(root: &Path, more: serde_json::Value, own: Vec<(u64, u64)>) -> Arc<dyn Repository> {
-    open_with(root, more, HostContext { own, threads: 2 })
+    open_with(root, more, HostContext { own, threads: 2, ..HostContext::default() })
 }
 
 pub(super) fn open_with(root: &Path, more: serde_json::Value, host: HostContext) -> Arc<dyn Repository> {

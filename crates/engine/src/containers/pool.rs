@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use ingather_model::ids::{ConnectionId, JobId};
+use ingather_contract::repository::ContainerReport;
+use ingather_model::ids::{ConnectionId, ContainerId, JobId};
 use ingather_store::{Durability, Reader, Sql, Store, StoreError};
 
 use super::acls::Acls;
@@ -82,6 +83,35 @@ impl SharedContainers {
 
     pub(crate) fn tree(&self) -> MutexGuard<'_, Tree> {
         lock(&self.tree)
+    }
+
+    /// Takes in a report of a container beside all runs; its id. Nothing is on another device that is in no file system.
+    pub(crate) fn record(
+        &self,
+        store: &Store,
+        report: &ContainerReport,
+        (fence, now): (&dyn Fn(&mut Sql<'_>) -> Result<()>, i64),
+    ) -> Result<Option<ContainerId>> {
+        let (mut acls, mut tree) = (self.acls(), self.tree());
+        let acl = acls.find(&report.acl);
+        if tree.stands(report, acl)? {
+            return Ok(tree.named(&report.name)?.map(|container| container.id));
+        }
+        let recorded = self.write(store, |sql| {
+            fence(sql)?;
+            // Once more where the database took it back, to let another transaction pass.
+            acls.lose();
+            tree.lose();
+            tree.find_again(sql)?;
+            let acl = acls.intern(sql, &report.acl)?;
+            tree.record(Some(sql), report, acl, true, now)
+        });
+        if recorded.is_err() {
+            acls.lose();
+            tree.lose();
+        }
+        recorded?;
+        Ok(tree.named(&report.name)?.map(|container| container.id))
     }
 
     /// A transaction that changes what is known of containers; whoever calls this holds the tree.

@@ -223,7 +223,7 @@ impl<'r> Removals<'r> {
 impl Alone<'_> {
     /// Writes what follows from the last answers: nothing is known any more of what no output holds.
     pub(crate) fn write(&self, sql: &mut Sql<'_>, now: i64) -> std::result::Result<(), StoreError> {
-        let mut gone: BTreeMap<(JobId, Option<Digest>), Vec<i64>> = BTreeMap::new();
+        let mut gone: BTreeMap<(JobId, Option<Digest>), (&Author, Vec<i64>)> = BTreeMap::new();
         let mut noted: BTreeMap<(JobId, i64), Vec<Noted<'_>>> = BTreeMap::new();
         let mut aside: BTreeMap<JobId, Vec<(i64, &Reason)>> = BTreeMap::new();
         for removal in self.last.iter().filter(|removal| removal.is_gone()) {
@@ -231,7 +231,11 @@ impl Alone<'_> {
             let job = removal.ticket.author.job;
             match &removal.left_out {
                 Some(why) => aside.entry(job).or_default().push((removal.document, why)),
-                None => gone.entry((job, left)).or_default().push(removal.document),
+                None => {
+                    let (_, gone) =
+                        gone.entry((job, left)).or_insert_with(|| (&*removal.ticket.author, Vec::new()));
+                    gone.push(removal.document);
+                }
             }
             if let (Some(run), None) = (removal.ticket.noted_by, left) {
                 let code = removal.left_out.as_ref().map_or("", |why| why.code.as_str());
@@ -246,9 +250,9 @@ impl Alone<'_> {
         for (job, whys) in aside {
             queue::set_aside(sql, job, now, &whys)?;
         }
-        for ((job, left), documents) in gone {
+        for ((job, left), (author, documents)) in gone {
             let Some(settings) = left else {
-                documents::forget(sql, job, &documents)?;
+                author.forget(sql, &documents, now)?;
                 continue;
             };
             // What no visit has seen since the job has other outputs speaks of the outputs of before, and would fit again when this

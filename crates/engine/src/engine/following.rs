@@ -27,7 +27,7 @@ impl Engine {
         (settings, wants_all): (Digest, bool),
         options: Options,
     ) -> Result<(Option<Dating>, Option<Reach>)> {
-        let follows_links = repository.refers().is_some();
+        let follows_links = repository.refers().is_some() && repository.pushed().is_none();
         let looked = match job.definition.schedule {
             Some(Schedule::Continuous) => self.reader.read(|sql| documents::dates::looked(sql, job.id))?,
             _ => None,
@@ -71,7 +71,8 @@ impl Engine {
             job.rereads,
             job.definition.outputs.join("\n")
         );
-        let walk = dating::walk(dating, options.kind, options.is_pass);
+        let is_pushed = repository.pushed().is_some();
+        let walk = dating::walk((dating, is_pushed), options.kind, options.is_pass);
         // The beginning of another run makes that void.
         let held = match walk {
             Walk::Due => self.reader.read(|sql| runs::held(sql, job.id, job.run))?,

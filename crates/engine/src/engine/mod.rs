@@ -138,7 +138,8 @@ impl Engine {
     /// # Errors
     /// When there is no such connector, or its settings are wrong.
     pub fn repository(&self, job: &Job) -> Result<Arc<dyn Repository>> {
-        let opened = (self.repository_kind(job)?.open)(&job.definition.source, &self.host);
+        let host = HostContext { inbox: Some(self.records(job)), ..self.host.clone() };
+        let opened = (self.repository_kind(job)?.open)(&job.definition.source, &host);
         opened
             .map(contained)
             .map_err(|fault| EngineError::refused(Refusal::Definition, format!("job {}: {fault}", job.name)))
@@ -269,9 +270,9 @@ impl Engine {
             definition,
             number,
             looks: capabilities.looks,
+            guard_off: options.guard_off || author.is_pushed,
             author,
             pipeline,
-            guard_off: options.guard_off,
             accepts_devices: options.accepts_devices,
             rereads: options.rereads,
             is_full: options.kind == RunKind::Full,
@@ -330,12 +331,14 @@ impl Engine {
 
     /// In whose name changes of a job are sent.
     pub(crate) fn author(&self, job: &Job, repository: Arc<dyn Repository>) -> Result<Arc<Author>> {
+        let is_pushed = repository.pushed().is_some();
         Ok(Arc::new(Author {
             job: job.id,
             job_name: job.name.as_str().into(),
             repository,
             hasher: self.reader.hasher(),
             keep: job.definition.keep,
+            is_pushed,
             unique_uris: self.repository_kind(job)?.capabilities.unique_uris,
             commit_ms: match job.definition.schedule {
                 Some(Schedule::Continuous) => limits::INDEX_COMMIT_CONTINUOUS_MS,

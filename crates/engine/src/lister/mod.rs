@@ -4,8 +4,9 @@ mod compare;
 
 use std::collections::{HashMap, HashSet};
 
-use ingather_contract::refers::Reference;
+use ingather_contract::refers::{NamedVersion, Reference};
 use ingather_contract::repository::{Group, Page};
+use ingather_model::access::Acl;
 use ingather_model::ids::DocumentId;
 use ingather_model::key::Hasher;
 use ingather_model::lifecycle::outcome::FailureKind;
@@ -224,7 +225,10 @@ impl<'r> Lister<'r> {
             };
             seeds.extend(group.items.iter().map(|item| {
                 let key = format!("{}{}", group.parent, item.name);
-                let reference = Reference { key, parent_bytes: group.parent.len(), ..Reference::default() };
+                let named = |acl: &Acl| NamedVersion { content: item.content, acl: acl.clone() };
+                let version = group.acl.as_ref().map(named);
+                let reference =
+                    Reference { key, parent_bytes: group.parent.len(), version, ..Reference::default() };
                 (reference, container)
             }));
         }

@@ -25,6 +25,7 @@ use crate::error::{EngineError, Refusal, Result};
 use crate::progress::Progress;
 use crate::remove::Remover;
 use crate::run::id_set;
+use crate::run::tickets;
 
 /// A document that a person wants to erase from a job.
 #[derive(Clone, Debug)]
@@ -370,6 +371,7 @@ fn begin(
     // Nothing is sent again from what is kept, and no visit waits.
     extracts::forget(sql, &[id])?;
     queue::give_up(sql, &[id])?;
+    tickets::erased(sql, id, row.at)?;
     if failpoint(Failpoint::ErasedIsHeldOn) { Ok(()) } else { no_longer_held(sql, job, id) }
 }
 

@@ -4,6 +4,7 @@
 pub mod authorities;
 pub(crate) mod erasing;
 pub(crate) mod events;
+pub mod inbox;
 mod kept_out;
 pub(crate) mod lease_keeper;
 pub(crate) mod moving;
@@ -15,7 +16,7 @@ pub(crate) mod under_way;
 pub(crate) mod visitors;
 pub(crate) mod watches;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -81,6 +82,8 @@ pub struct Process {
     pub(crate) pausing: Mutex<()>,
     /// Continuous jobs that are not watched, and why.
     unwatched: Mutex<BTreeMap<JobId, String>>,
+    /// Jobs into whose sources something was pushed that no pass was begun for yet.
+    pub(crate) pushed_into: Mutex<BTreeSet<JobId>>,
     /// Jobs whose last run could not begin, and why.
     refused: Mutex<BTreeMap<JobId, String>>,
     /// Days that the history of a job is kept which says nothing of that.
@@ -114,6 +117,7 @@ impl Process {
             lease: LeaseKeeper::default(),
             pausing: Mutex::default(),
             unwatched: Mutex::default(),
+            pushed_into: Mutex::default(),
             refused: Mutex::default(),
             history_days: AtomicU32::new(limits::HISTORY_DAYS),
             notifies: Mutex::new(Arc::from([])),

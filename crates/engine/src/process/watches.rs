@@ -37,6 +37,8 @@ struct Watched {
     unwatched: Option<String>,
     /// How often its seeds are asked, where its source is found by following links: nothing watches that, and documents have dates.
     reseed_ms: Option<i64>,
+    /// Applications push its documents, and each asks for a visit.
+    is_pushed: bool,
     /// How the pass looks that is about to begin.
     kind: RunKind,
     passes: Passes,
@@ -93,6 +95,10 @@ impl Watches {
                 let begun = watched.begun;
                 watched.due = next_due(&engine(&job).reader, job.id, begun)?;
             }
+            // Not while a pass is under way, which may have looked already.
+            if watched.is_pushed && !watched.passes.is_under_way() && process.take_pushed(job.id) {
+                watched.due = Some(now);
+            }
             watched.listen(steady);
             if let Some(why) = &watched.unwatched {
                 let minutes = limits::PASS_UNWATCHED_MS / 60_000;
@@ -147,6 +153,7 @@ impl Watched {
             watch: None,
             unwatched: None,
             reseed_ms: None,
+            is_pushed: false,
             kind: RunKind::Full,
             passes: Passes::default(),
             run: job.run,
@@ -161,8 +168,13 @@ impl Watched {
 
     fn open(&mut self, engine: &Engine, job: &Job, watching: &Watching) {
         let repository = engine.repository(job).map_err(|error| error.to_string());
-        if repository.as_ref().is_ok_and(|repository| repository.refers().is_some()) {
-            self.reseed_ms = Some(job.definition.dates.reseed_ms());
+        if let Some(repository) = repository.as_ref().ok().filter(|repository| repository.refers().is_some())
+        {
+            self.is_pushed = repository.pushed().is_some();
+            self.reseed_ms = Some(match self.is_pushed {
+                true => limits::PASS_WATCHED_MS,
+                false => job.definition.dates.reseed_ms(),
+            });
             let steady = engine.clock.steady();
             return self.passes.hear(steady, steady);
         }

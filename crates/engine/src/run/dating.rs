@@ -171,9 +171,10 @@ pub(crate) fn resting(
     Ok(resting)
 }
 
-/// How a run walks.
-pub(crate) fn walk(dating: Option<&Dating>, kind: RunKind, is_pass: bool) -> Walk {
+/// How a run walks. `is_pushed`: whoever brings documents asks for their visits.
+pub(crate) fn walk((dating, is_pushed): (Option<&Dating>, bool), kind: RunKind, is_pass: bool) -> Walk {
     match (kind, dating) {
+        (RunKind::Minimal, _) if is_pushed => Walk::Due,
         (RunKind::Full, Some(dating)) if is_pass && !dating.looks_at_all => Walk::ByDates,
         (RunKind::Full, _) => Walk::Everything,
         (RunKind::Minimal, Some(_)) if is_pass => Walk::Due,

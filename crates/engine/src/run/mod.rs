@@ -13,6 +13,7 @@ pub(crate) mod reach;
 pub(crate) mod recall;
 mod resting;
 pub(crate) mod state;
+pub(crate) mod tickets;
 pub(crate) mod visitors;
 
 use std::ops::Deref;

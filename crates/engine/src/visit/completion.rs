@@ -8,6 +8,7 @@ use ingather_model::lifecycle::outcome::{FailureCode, FailureKind};
 use ingather_model::limits;
 use ingather_model::retry::{self, Attempts, Next};
 use ingather_model::run_counts::{Counter, RunCounts};
+use ingather_store::documents::inbox::tickets::Outcome as TicketOutcome;
 use ingather_store::documents::links;
 use ingather_store::events::{self, Lasts};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -23,6 +24,7 @@ use crate::run::dating::{self, DatedVisit};
 use crate::run::history;
 use crate::run::reach::Reach;
 use crate::run::state::RunState;
+use crate::run::tickets;
 
 /// A visit that is complete, with the rows that follow from its outcome; worked out before the transaction.
 struct CompletedVisit<'v> {
@@ -33,6 +35,20 @@ struct CompletedVisit<'v> {
 }
 
 impl CompletedVisit<'_> {
+    /// What became of the ticket that this visit was asked for by; none while that is not known.
+    fn ticket(&self) -> Option<tickets::Ended<'_>> {
+        let item = &self.visit.item;
+        let outcome = match &self.outcome {
+            Outcome::Updated | Outcome::Added | Outcome::Access => TicketOutcome::plain("indexed"),
+            Outcome::Unchanged => TicketOutcome::plain("unchanged"),
+            Outcome::Skipped(reason) => TicketOutcome::of("skipped", reason),
+            Outcome::Failed(reason) => TicketOutcome::of("failed", reason),
+            Outcome::Again(_) | Outcome::Vanished => return None,
+        };
+        let is_skipped = matches!(self.outcome, Outcome::Skipped(_));
+        Some(tickets::Ended { document: item.id, requests: item.request_count?, outcome, is_skipped })
+    }
+
     fn visited(&self) -> DatedVisit<'_> {
         let PendingVisit { item, update, artifacts, .. } = self.visit;
         // What is tried again keeps its version until it is over: a change counts once, however often it was sent.
@@ -144,6 +160,10 @@ impl Completion<'_> {
         }
         events::drop_prerequisites(sql, &self.waited, Lasts::Once)?;
         states::end(sql, run.job.id, run.number, run.call.now(), &ended)?;
+        if run.author.is_pushed {
+            let ended = self.completed.iter().filter_map(CompletedVisit::ticket).collect();
+            tickets::ended(sql, run.job.id, ended, run.call.now())?;
+        }
         if !failpoint(Failpoint::DateAfterTheVisit) {
             self.date(sql)?;
         }

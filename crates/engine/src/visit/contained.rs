@@ -52,6 +52,10 @@ fn reason(panic: &(dyn Any + Send)) -> Reason {
 struct Contained(Arc<dyn Repository>);
 
 impl Repository for Contained {
+    fn pushed(&self) -> Option<ContainerReport> {
+        self.0.pushed()
+    }
+
     fn check(&self, call: &CallContext) -> Result<String, Fault> {
         run(|| self.0.check(call)).unwrap_or_else(|reason| Err(Fault::Broken(reason)))
     }

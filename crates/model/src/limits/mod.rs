@@ -4,12 +4,14 @@ mod directory;
 mod oidc;
 mod outputs;
 mod pushed;
+mod records;
 mod web;
 
 pub use directory::*;
 pub use oidc::*;
 pub use outputs::*;
 pub use pushed::*;
+pub use records::*;
 pub use web::*;
 
 /// Items of one listing page; larger folders come in several pages (design store 1.3: 4,096 rows a transaction).

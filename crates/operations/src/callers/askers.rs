@@ -167,7 +167,7 @@ impl Asker {
         let roles = [&self.roles, also].concat();
         let caller = Caller { name: &self.name, roles: &roles, identity: &identity, places, themselves };
         // What was refused for want of a role is no change: whoever may change nothing would push what others did out of the record.
-        if operation.effect == Effect::Reads || !caller.has(operation.role) {
+        if operation.effect != Effect::Changes || !caller.has(operation.role) {
             return match context.host.answers_log().filter(|_| ABOUT_ACCESS.contains(&operation.name)) {
                 None => operation.call_json(context, &caller, request, each),
                 Some(log) => {

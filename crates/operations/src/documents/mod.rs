@@ -5,6 +5,7 @@ mod erasure;
 mod explanation;
 pub(crate) mod list;
 pub(crate) mod lookup;
+pub mod push;
 
 pub use erased::{ERASED, ErasedDocument, ErasedList, ListErased, READMIT, ReadmitDocument, Readmitted};
 pub use erasure::{ERASE, EraseDocument, ErasedFromJob, Erasure, LeftInOutput, go_on as go_on_erasing};

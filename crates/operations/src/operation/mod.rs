@@ -56,12 +56,14 @@ pub enum Role {
     TokenReader,
     /// Push people and groups into authorities.
     Provisioner,
+    /// Push records into sources.
+    Pusher,
 }
 
 impl Role {
     /// Every role.
     pub const ALL: &'static [Role] =
-        &[Role::Admin, Role::Operator, Role::Searcher, Role::TokenReader, Role::Provisioner];
+        &[Role::Admin, Role::Operator, Role::Searcher, Role::TokenReader, Role::Provisioner, Role::Pusher];
 
     /// Its word.
     pub const fn as_str(self) -> &'static str {
@@ -71,6 +73,7 @@ impl Role {
             Role::Searcher => "searcher",
             Role::TokenReader => "token-reader",
             Role::Provisioner => "provisioner",
+            Role::Pusher => "pusher",
         }
     }
 }
@@ -82,6 +85,8 @@ pub enum Effect {
     Reads,
     /// It may write to the inventory or to outputs.
     Changes,
+    /// It takes documents of a source in, again and again: on no record of changes, which that would push all else out of.
+    Pushes,
 }
 
 /// Where an operation is found over HTTP, below `/api/v1`.

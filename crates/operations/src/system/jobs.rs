@@ -17,6 +17,7 @@ use ingather_store::runs::{self, Run};
 use ingather_store::{documents, queue};
 
 use super::Look;
+use crate::connections::Sources;
 use crate::context::Context;
 use crate::in_words::{are, time};
 use crate::jobs::moving::addresses::{Placed, clash};
@@ -120,7 +121,10 @@ pub(super) fn of_runs(
     })?;
     let again = run_again(context, job, holder);
     let mut looks = held_back(job, &last);
-    looks.extend(unattended(job, holder, &again));
+    // Whoever pushes without a service has what is pushed delivered by that.
+    let is_done = Sources::of_root(&job.root).are_pushed()
+        && reader.read(|sql| queue::count_due(sql, job.id, i64::MAX))? == 0;
+    looks.extend(unattended(job, holder, &again).filter(|_| !is_done));
     looks.extend(suspended(context, reader, job)?);
     looks.push(last_run(job, (last.first(), good.as_ref()), holder, &again));
     if let Some(run) = last.first() {

@@ -269,7 +269,7 @@ fn find(context: &Context<'_>, rates: &Rates, who: &Who, query: &str, offset: u3
 
 async fn fields(request: Request) -> Result<(HeaderMap, Vec<(String, String)>)> {
     let (head, body) = request.into_parts();
-    let body = request::body(body).await?;
+    let body = request::body(body, ingather_model::limits::HTTP_BODY_BYTES_MAX).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Problem::usage("the form is not in UTF-8"))?;
     Ok((head.headers, request::pairs(text)?))
 }

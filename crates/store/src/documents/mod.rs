@@ -3,6 +3,7 @@
 pub mod dates;
 pub mod events;
 pub mod handed_down;
+pub mod inbox;
 pub mod links;
 pub mod states;
 

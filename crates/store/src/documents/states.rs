@@ -86,10 +86,19 @@ fn look(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Counts> {
 
 /// On PostgreSQL another transaction may bring rows of these documents between the look and the change.
 fn lock(sql: &mut Sql<'_>, ids: &[i64]) -> Result<()> {
-    if !sql.is_sqlite() && !ids.is_empty() {
-        sql.query(&queries::DOCUMENT_LOCK, &[Value::Ints(ids)], |row| row.int(0))?;
+    hold(sql, ids).map(drop)
+}
+
+/// Keeps other transactions off these documents until this one ends; those that are still there.
+///
+/// # Errors
+/// What the database says.
+pub fn hold(sql: &mut Sql<'_>, ids: &[i64]) -> Result<Vec<i64>> {
+    match sql.is_sqlite() || ids.is_empty() {
+        // Who writes is alone.
+        true => Ok(ids.to_vec()),
+        false => sql.query(&queries::DOCUMENT_LOCK, &[Value::Ints(ids)], |row| row.int(0)),
     }
-    Ok(())
 }
 
 /// Adds to counters, in one order, so that no two transactions wait for each other.

@@ -35,6 +35,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("delivery/leaving_any", "the first row of the partial index of removals that are not confirmed"),
     ("delivery/left", "a list of ids that is made unique"),
     ("delivery/drop_dangling", "walks one output after every entry of it was looked at"),
+    ("delta_run/renew", "asked once, as a service begins"),
     ("event/", "events that are pending: a handful of rows"),
     ("erased/waiting", "walks the partial index of what is still to be erased"),
     ("notice/next", "the first row of the partial index of notices that wait"),

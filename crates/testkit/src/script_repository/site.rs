@@ -246,7 +246,7 @@ impl Listing for Seeds {
         let (parent, name) = seed.split_at(parent_bytes(&seed));
         let item = Item { name: name.to_owned(), content: Stamp::NONE, access: Stamp::NONE, identity: 0 };
         let container = Some(self.container.name.clone());
-        let group = Group { parent: parent.to_owned(), container, items: vec![item] };
+        let group = Group { parent: parent.to_owned(), container, items: vec![item], ..Group::default() };
         Some(Ok(ListedPage {
             containers: vec![self.container.clone()],
             groups: vec![group],

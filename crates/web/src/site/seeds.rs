@@ -34,7 +34,12 @@ impl Listing for Seeds {
         let groups = self.0.take()?.into_iter().map(|url| {
             let (parent, name) = url.as_str().split_at(urls::parent_bytes(url.as_str()));
             let item = Item { name: name.to_owned(), content: Stamp::NONE, access: Stamp::NONE, identity: 0 };
-            Group { parent: parent.to_owned(), container: Some(CONTAINER.to_owned()), items: vec![item] }
+            Group {
+                parent: parent.to_owned(),
+                container: Some(CONTAINER.to_owned()),
+                items: vec![item],
+                ..Group::default()
+            }
         });
         Some(Ok(Page { groups: groups.collect(), containers: vec![container::report()], ..Page::default() }))
     }

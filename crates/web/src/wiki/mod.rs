@@ -217,6 +217,7 @@ impl Repository for Wiki {
                 parent: parent.to_owned(),
                 container: Some(CONTAINER.to_owned()),
                 items: vec![item(name)],
+                ..Group::default()
             }
         });
         let page =

@@ -1,6 +1,7 @@
 //! `ingather document …`: the inventory of a job, and why one document stands as it does.
 
 mod erase;
+pub(super) mod push;
 
 use std::ffi::OsStr;
 

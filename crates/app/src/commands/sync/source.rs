@@ -10,11 +10,17 @@ use crate::exit::{Failure, Result};
 const ADDRESSES: &[&str] =
     &["http://", "https://", "feed+http://", "feed+https://", "wiki+http://", "wiki+https://"];
 
+/// Beginning of names of sources that applications push into. A folder of such a name is written as `./push:…`.
+const PUSHED: &str = "push:";
+
 /// The source's own path: links in it are resolved, so that one folder has one name. An address has one spelling.
 pub(in crate::commands) fn canonical(source: &Path) -> Result<PathBuf> {
     let text = source.to_string_lossy();
     if text.contains("://") {
         return address(&text).map(PathBuf::from);
+    }
+    if text.starts_with(PUSHED) {
+        return Ok(source.to_owned());
     }
     match std::fs::canonicalize(source) {
         Ok(path) => Ok(path),

@@ -12,16 +12,16 @@ use crate::sandbox::Sandbox;
 fn example(path: &str, verb: Verb, example: &str) -> (String, Option<Value>) {
     let mut fields: Value = serde_json::from_str(example).unwrap();
     let fields = fields.as_object_mut().unwrap();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let parts =
         path.split('/').map(|part| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
-            Some(name) => fields.remove(name).unwrap().as_str().unwrap().replace('/', "%2F"),
+            Some(name) => text(&fields.remove(name).unwrap()).replace('/', "%2F"),
             None => part.to_owned(),
         });
     let path = parts.collect::<Vec<_>>().join("/");
     if verb == Verb::Post {
         return (format!("/api/v1{path}"), Some(Value::Object(fields.clone())));
     }
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let query: Vec<String> =
         fields.iter().map(|(name, value)| format!("{name}={}", text(value).replace(' ', "+"))).collect();
     (format!("/api/v1{path}?{}", query.join("&")), None)

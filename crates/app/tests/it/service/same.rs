@@ -79,6 +79,15 @@ pub(super) const ASKED: &[Asked] = &[
     ("documents.erased", &["document", "erased"], "GET /documents/erased", None, Lines::Of("documents")),
     ("system.status", &["status"], "GET /status", None, Lines::Of("jobs")),
     ("outputs.verify", &["verify"], "POST /outputs/verify", Some("{}"), Lines::Items),
+    ("push.run", &["source", "show", "tickets"], "GET /sources/tickets/run", None, Lines::Answer),
+    (
+        "push.reports",
+        &["source", "reports", "tickets"],
+        "GET /sources/tickets/reports",
+        None,
+        Lines::Of("reports"),
+    ),
+    ("push.ticket", &["source", "ticket", "2"], "GET /tickets/2", None, Lines::Answer),
     ("events.list", &["event", "list"], "GET /events", None, Lines::Of("events")),
     ("system.doctor", &["doctor", "-v"], "POST /system/doctor", Some("{}"), Lines::Items),
     ("declaration.export", &["export"], "GET /declaration", None, Lines::Page),
@@ -121,6 +130,8 @@ const CHANGES: &[&str] = &[
     "documents.erase",
     "documents.readmit",
     "events.free",
+    "push.records",
+    "push.unlock",
     "authorities.forget",
     "authorities.delete",
     "api_keys.create",
@@ -185,6 +196,11 @@ fn the_command_line_and_the_service_answer_the_same_for_every_row() {
     assert_eq!(names.len(), known.len());
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let sandbox = prepared(kept);
+        sandbox.write("tickets.jsonl", r#"{"key": "17", "text": "a lamp"}"#);
+        sandbox.run(&["push", "root/tickets.jsonl", "--source", "tickets", "--full"]).exits(0);
+        std::fs::remove_file(sandbox.root().join("tickets.jsonl")).unwrap();
+        // Else the service has a pass under way when the one is asked, and not when the other is.
+        sandbox.run(&["job", "pause", "tickets"]).exits(0);
         let service = Service::start(&sandbox);
         let holder = Holder { job: JobId(1), document: 1, process: "another" };
         let begun = store(&sandbox)

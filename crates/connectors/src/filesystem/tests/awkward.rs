@@ -313,7 +313,11 @@ fn many_threads_tell_the_same_and_containers_always_first() {
     }
     for threads in [1, 2, 3, 8] {
         for _ in 0..10 {
-            let listed = list(&*open_with(&root, json!({}), HostContext { own: Vec::new(), threads }));
+            let listed = list(&*open_with(
+                &root,
+                json!({}),
+                HostContext { own: Vec::new(), threads, ..HostContext::default() },
+            ));
             assert_eq!(listed.items.len(), 600);
             assert_eq!(listed.proven.len(), 1 + 2 + 6 + 30 + 210);
         }

@@ -41,7 +41,7 @@ fn touch(folder: &Path, second: i64) {
 }
 
 fn alone(root: &Path) -> Arc<dyn Repository> {
-    open_with(root, json!({}), HostContext { own: Vec::new(), threads: 1 })
+    open_with(root, json!({}), HostContext { own: Vec::new(), threads: 1, ..HostContext::default() })
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl Watched {
 
     /// One that stands.
     fn of(root: &Path, more: serde_json::Value) -> Watched {
-        let host = HostContext { own: Vec::new(), threads: 1 };
+        let host = HostContext { own: Vec::new(), threads: 1, ..HostContext::default() };
         let mut watched = Watched::over(&open_with(root, more, host), 1_000);
         assert_eq!(watched.code(), "lost begun");
         watched
@@ -182,7 +182,8 @@ fn after_a_storm_of_renames_each_folder_is_told_under_the_name_that_it_has() {
 fn more_folders_than_may_be_watched_end_it_at_the_beginning_and_later() {
     let (_guard, root) = folder();
     fs::create_dir_all(root.join("a/b")).unwrap();
-    let source = open_with(&root, json!({}), HostContext { own: Vec::new(), threads: 1 });
+    let source =
+        open_with(&root, json!({}), HostContext { own: Vec::new(), threads: 1, ..HostContext::default() });
     assert_eq!(Watched::over(&source, 2).code(), "ended folders");
     let mut watched = Watched::over(&source, 3);
     assert_eq!(watched.code(), "lost begun");
@@ -203,7 +204,8 @@ fn folders_nested_too_deep_end_it() {
     let (_guard, root) = folder();
     let deep: PathBuf = std::iter::repeat_n("d", limits::WATCH_DEPTH_MAX + 1).collect();
     fs::create_dir_all(root.join(deep)).unwrap();
-    let source = open_with(&root, json!({}), HostContext { own: Vec::new(), threads: 1 });
+    let source =
+        open_with(&root, json!({}), HostContext { own: Vec::new(), threads: 1, ..HostContext::default() });
     assert_eq!(Watched::over(&source, 1_000).code(), "ended depth");
 }
 
@@ -232,7 +234,8 @@ fn what_the_kernel_could_not_keep_is_lost_and_from_then_on_it_tells_again() {
     let (_guard, root) = folder();
     write(&root, "a/one", "x");
     write(&root, "b/two", "x");
-    let source = open_with(&root, json!({}), HostContext { own: Vec::new(), threads: 1 });
+    let source =
+        open_with(&root, json!({}), HostContext { own: Vec::new(), threads: 1, ..HostContext::default() });
     let (mut watched, release) = held(&source, 1_000);
     write(&root, "a/one", "longer");
     // The thread stands in `wake` from here on.
@@ -254,7 +257,8 @@ fn what_the_kernel_could_not_keep_is_lost_and_from_then_on_it_tells_again() {
 fn more_folders_than_are_told_singly_are_everything() {
     let (_guard, root) = folder();
     (0..=limits::WATCH_SCOPES_MAX).for_each(|n| write(&root, &format!("{n}/file"), "x"));
-    let source = open_with(&root, json!({}), HostContext { own: Vec::new(), threads: 1 });
+    let source =
+        open_with(&root, json!({}), HostContext { own: Vec::new(), threads: 1, ..HostContext::default() });
     let (mut watched, release) = held(&source, 10_000);
     (0..=limits::WATCH_SCOPES_MAX).for_each(|n| write(&root, &format!("{n}/file"), "longer"));
     // The first time it woke its owner for the first of them.
@@ -330,7 +334,11 @@ fn what_can_never_be_read_ends_it() {
     write(&root, "a/.gitignore", "");
     let text = fs::OpenOptions::new().write(true).open(root.join("a/.gitignore")).unwrap();
     text.set_len(limits::IGNORE_FILE_BYTES_MAX + 1).unwrap();
-    let source = open_with(&root, json!({"ignore_files": true}), HostContext { own: Vec::new(), threads: 1 });
+    let source = open_with(
+        &root,
+        json!({"ignore_files": true}),
+        HostContext { own: Vec::new(), threads: 1, ..HostContext::default() },
+    );
     assert_eq!(Watched::over(&source, 1_000).code(), "ended io");
 }
 
@@ -365,7 +373,8 @@ fn a_file_of_the_program_itself_is_never_told() {
     write(&root, "logs/journal", "x");
     write(&root, "in/data/store", "x");
     let id = |name: &str| fs::metadata(root.join(name)).map(|facts| (facts.dev(), facts.ino())).unwrap();
-    let host = HostContext { own: vec![id("logs/journal"), id("in/data")], threads: 1 };
+    let host =
+        HostContext { own: vec![id("logs/journal"), id("in/data")], threads: 1, ..HostContext::default() };
     let mut watched = Watched::over(&open_with(&root, json!({}), host), 1_000);
     assert_eq!(watched.code(), "lost begun");
     write(&root, "in/data/store", "longer");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ingather_contract::refers::Refers;
 use ingather_contract::registry::Registry;
-use ingather_contract::repository::Repository;
+use ingather_contract::repository::{HostContext, Repository};
 use ingather_engine::jobs::check_pipeline;
 use ingather_engine::{Mode, Options, Report, outputs};
 use ingather_model::fault::Fault;
@@ -217,7 +217,7 @@ impl Wanted {
         let kind = context.registry.repository(connector).ok_or_else(|| {
             Problem::unable(format!("this program was built without the connector `{connector}`"))
         })?;
-        let host = ingather_contract::repository::HostContext { own: Vec::new(), threads: 1 };
+        let host = HostContext { threads: 1, ..HostContext::default() };
         (kind.open)(&self.definition.source, &host)
             .map_err(|fault| Problem::new(Code::Settings, fault.to_string()))
     }

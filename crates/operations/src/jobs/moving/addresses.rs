@@ -53,7 +53,7 @@ impl<'a> Placed<'a> {
 
     /// Whether it may have documents in a folder below its root.
     fn may_hold(&self, registry: &Registry, folder: &Path) -> bool {
-        let host = HostContext { own: Vec::new(), threads: 1 };
+        let host = HostContext { own: Vec::new(), threads: 1, ..HostContext::default() };
         let source =
             registry.repository(FILES.connector).map(|kind| (kind.open)(&self.definition.source, &host));
         let Some(Ok(source)) = source else { return true };
@@ -185,7 +185,7 @@ pub(crate) fn addresses_of(job: &Job) -> &str {
 
 /// Where the source of a moved job is, and what addresses of its documents begin with in place of that, as its connector writes both.
 pub(crate) fn places(registry: &Registry, job: &Job) -> Option<(String, String)> {
-    let host = HostContext { own: Vec::new(), threads: 1 };
+    let host = HostContext { own: Vec::new(), threads: 1, ..HostContext::default() };
     let begins = |root: &str| {
         let source = (registry.repository(FILES.connector)?.open)(&json!({"root": root}), &host);
         source.ok().map(|source| source.uri(""))

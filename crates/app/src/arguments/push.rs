@@ -1,0 +1,84 @@
+//! Flags of `push` and `source`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Push records into a source.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    ingather push tickets.jsonl --source tickets --access everybody\n  \
+    ingather push --full all.jsonl --source tickets       what is not in the file is deleted\n  \
+    ./changes | ingather push - --source tickets --server https://ingather.example:8420\n\n\
+    A line is one record, as JSON:\n  \
+    {\"key\": \"17\", \"title\": \"Broken lamp\", \"text\": \"It does not light.\", \"access\": [\"unix:g:1000\"]}\n  \
+    {\"key\": \"18\", \"delete\": true}\n\
+    `docs/manual/push.md` has all that a record may say. A source that is not there is made. Without a\n\
+    service, the records are delivered before the command ends.\n\n\
+    Exit codes: 0 done · 1 some records were refused or failed, or deletions are held ·\n\
+    2 wrong use · 3 could not work")]
+pub(crate) struct Push {
+    /// Files with a record in each line; - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Name of the source
+    #[arg(long, value_name = "NAME")]
+    pub(crate) source: String,
+    /// The files have all records of the source: it loses those that are not in them
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Delete what is not in the files even where that is most of the source
+    #[arg(long, requires = "full")]
+    pub(crate) confirm: bool,
+    /// Where a new source delivers [default: index]; may be given several times
+    #[arg(long, value_name = "OUTPUT")]
+    pub(crate) to: Vec<String>,
+    /// Who may see records of a new source that say nothing of that: an access token, or `everybody`
+    /// [default: nobody]; may be given several times
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) access: Vec<String>,
+}
+
+/// Look at sources that applications push into.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Source {
+    /// How a source stands: its records, and the last delta run over it
+    #[command(
+        after_help = "Example:\n  ingather source show tickets\n\nExit codes: 0 answered · 2 no such source · 3 could not work"
+    )]
+    Show {
+        /// Name of the source
+        source: String,
+    },
+    /// What became of pushes, in the order in which that was known
+    #[command(after_help = "Examples:\n  \
+        ingather source reports tickets\n  \
+        ingather source reports tickets --after 1200 --json\n\n\
+        Exit codes: 0 answered · 2 no such source · 3 could not work")]
+    Reports {
+        /// Name of the source
+        source: String,
+        /// The last report that was seen
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        after: i64,
+        /// Reports at most
+        #[arg(long, value_name = "N")]
+        limit: Option<u32>,
+    },
+    /// What became of one push
+    #[command(
+        after_help = "Example:\n  ingather source ticket 41\n\nExit codes: 0 answered · 2 no such ticket · 3 could not work"
+    )]
+    Ticket {
+        /// Number of the ticket
+        ticket: i64,
+    },
+    /// Take an open delta run from its client, which deletes nothing then
+    #[command(
+        after_help = "Example:\n  ingather source unlock tickets\n\nExit codes: 0 done · 2 no such source · 3 could not work"
+    )]
+    Unlock {
+        /// Name of the source
+        source: String,
+    },
+}

@@ -1,0 +1,409 @@
+//! Delta runs: passes of an application over its whole source. What one has not met is deleted at its end, where the pass was complete and nothing speaks
+//! against it; a client that dies, loses its lease or gives up deletes nothing.
+
+use std::collections::HashSet;
+
+use ingather_model::key::parent_bytes;
+use ingather_model::lifecycle::outcome::FailureKind;
+use ingather_model::limits;
+use ingather_model::run_counts::{counted, number};
+use ingather_store::documents;
+use ingather_store::documents::inbox::delta_runs::{self, DeltaRun};
+use ingather_store::documents::inbox::{self as records, Record};
+use ingather_store::jobs::Job;
+use ingather_store::queue;
+use ingather_store::{Durability, Sql, StoreError};
+use roaring::RoaringTreemap;
+
+use super::{Accepted, Push, deleting, documents_of, takes_records};
+use crate::engine::Engine;
+use crate::error::{EngineError, Refusal, Result};
+use crate::run::id_set;
+
+/// A delta run that is open.
+pub const OPEN: &str = "open";
+/// One that its client ended as complete.
+pub const FINISHED: &str = "finished";
+/// One that its client gave up.
+pub const ROLLED_BACK: &str = "rolled_back";
+/// One whose client gave no sign of life for as long as its lease.
+pub const EXPIRED: &str = "expired";
+/// One that a person took from its client.
+pub const UNLOCKED: &str = "unlocked";
+
+/// How a delta run goes over its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeltaMode {
+    /// What it has not met is deleted at its end.
+    Full,
+    /// Nothing is deleted.
+    Additive,
+}
+
+impl DeltaMode {
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            DeltaMode::Full => "full",
+            DeltaMode::Additive => "additive",
+        }
+    }
+}
+
+/// What proves that a call belongs to a delta run.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// Its number.
+    pub epoch: i64,
+    /// Digest of what its client was given.
+    pub token: &'a str,
+}
+
+/// What is asked of a record before it is pushed.
+#[derive(Clone, Copy, Debug)]
+pub struct Check<'a> {
+    /// Its key.
+    pub key: &'a str,
+    /// What tells its version; none: it counts as changed.
+    pub hash: Option<&'a str>,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// The record is not there.
+    New,
+    /// It is there with another hash, or its last delivery failed.
+    Changed,
+    /// It is there so: it was met.
+    Unchanged,
+}
+
+/// How a delta run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Records that it did not meet, and that are deleted now.
+    pub deleted: u64,
+    /// Why nothing was deleted, where something speaks against it.
+    pub veto: Option<String>,
+    /// It goes on: so many records of so many would be deleted, and somebody has to confirm that.
+    pub held: Option<(u64, u64)>,
+}
+
+impl Engine {
+    /// Opens a delta run of the source of a job, of which one is open at most. `client`: who asks, for those who find it open; `token`: digest of what
+    /// its client is given. Its number.
+    ///
+    /// # Errors
+    /// `Locked` while another one is open; `Definition` where nothing can be pushed into the source; `Deleting`; `ReadOnly`; what the store says.
+    pub fn open_delta_run(
+        &self,
+        job: &Job,
+        (mode, lease_ms): (DeltaMode, i64),
+        (client, token): (&str, &str),
+    ) -> Result<i64> {
+        let (writer, _) = self.inbox_of(job)?;
+        let _lease = self.process.keep_lease(&writer)?;
+        let now = writer.call.now();
+        writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            if !takes_records(sql, job.id)? {
+                return Ok(Err(deleting(&job.name)));
+            }
+            let last = delta_runs::last(sql, job.id)?;
+            if let Some(last) = last.as_ref().filter(|last| last.state == OPEN) {
+                if now < last.seen_at.saturating_add(last.lease_ms) {
+                    return Ok(Err(locked(job, last)));
+                }
+                delta_runs::end(sql, job.id, last.epoch, (EXPIRED, now))?;
+            }
+            let epoch = last.map_or(1, |last| last.epoch + 1);
+            let run = DeltaRun {
+                epoch,
+                mode: mode.as_str().to_owned(),
+                token: token.to_owned(),
+                client: client.to_owned(),
+                watermark: records::tickets::take(sql, 1)?,
+                opened_at: now,
+                seen_at: now,
+                lease_ms,
+                state: OPEN.to_owned(),
+                ended_at: None,
+                touched: 0,
+                veto: None,
+                deleted: 0,
+            };
+            delta_runs::open(sql, job.id, &run)?;
+            delta_runs::forget(sql, job.id, epoch - limits::DELTA_RUNS_KEPT)?;
+            Ok(Ok(epoch))
+        })?
+    }
+
+    /// Says of records whether they have to be pushed; those that have not are met.
+    ///
+    /// # Errors
+    /// Those of [`Engine::touch`].
+    pub fn check(&self, job: &Job, claim: Claim<'_>, checks: &[Check<'_>]) -> Result<Vec<Checked>> {
+        let hasher = self.reader.hasher();
+        let keys: Vec<_> =
+            checks.iter().map(|check| hasher.key(check.key, parent_bytes(check.key))).collect();
+        self.within(job, claim, |sql, _, now| {
+            let ids = documents_of(sql, job.id, &keys)?;
+            let known: Vec<i64> = ids.values().copied().collect();
+            let records = records::get(sql, &known)?;
+            let find = |id: &i64| records.iter().find(|record| record.document == *id && record.present);
+            let failures = queue::failures(sql, &known)?.into_iter();
+            let failed: HashSet<i64> = failures
+                .filter(|(_, failure)| failure.kind == FailureKind::Failed)
+                .map(|(id, _)| id)
+                .collect();
+            let mut met = RoaringTreemap::new();
+            let mut checked = Vec::with_capacity(checks.len());
+            for (check, key) in checks.iter().zip(&keys) {
+                checked.push(match ids.get(key).and_then(find) {
+                    None => Checked::New,
+                    Some(record) if is_same(record, check.hash) && !failed.contains(&record.document) => {
+                        met.insert(record.document as u64);
+                        Checked::Unchanged
+                    }
+                    Some(_) => Checked::Changed,
+                });
+            }
+            mark(sql, (job, claim), &met)?;
+            delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
+            Ok(checked)
+        })
+    }
+
+    /// Accepts pushes as [`Engine::accept`] does: what they are of is met. A push that is refused has its record stay as it is.
+    ///
+    /// # Errors
+    /// Those of [`Engine::touch`].
+    pub fn accept_within(&self, job: &Job, claim: Claim<'_>, pushes: &[Push<'_>]) -> Result<Vec<Accepted>> {
+        let (_, container) = self.inbox_of(job)?;
+        let accepted = self.within(job, claim, |sql, _, now| {
+            let (accepted, documents) = self.accept_in(sql, (job, container, now), pushes)?;
+            let mut met = RoaringTreemap::new();
+            let mut touched = 0;
+            for ((accepted, document), push) in accepted.iter().zip(documents).zip(pushes) {
+                let is_refused = matches!(accepted, Accepted::Refused(_));
+                touched += i64::from(is_refused);
+                if push.put.is_some() || is_refused {
+                    met.extend(document.map(|id| id as u64));
+                }
+            }
+            mark(sql, (job, claim), &met)?;
+            delta_runs::seen(sql, job.id, claim.epoch, (now, touched))?;
+            Ok(accepted)
+        })?;
+        self.process.pushed(job.id);
+        Ok(accepted)
+    }
+
+    /// Records are there and cannot be read now: they stay as they are. Without keys, a sign of life.
+    ///
+    /// # Errors
+    /// `NotOpen` where the delta run is not open any more, or never was; `WrongToken`; `Deleting`; `ReadOnly`; what the store says.
+    pub fn touch(&self, job: &Job, claim: Claim<'_>, keys: &[&str]) -> Result<()> {
+        let hasher = self.reader.hasher();
+        let keys: Vec<_> = keys.iter().map(|key| hasher.key(key, parent_bytes(key))).collect();
+        self.within(job, claim, |sql, _, now| {
+            let met = documents_of(sql, job.id, &keys)?.into_values().map(|id| id as u64).collect();
+            mark(sql, (job, claim), &met)?;
+            delta_runs::seen(sql, job.id, claim.epoch, (now, keys.len() as i64))
+        })
+    }
+
+    /// The client gives up: nothing is deleted, and what it pushed stays.
+    ///
+    /// # Errors
+    /// Those of [`Engine::touch`].
+    pub fn roll_back(&self, job: &Job, claim: Claim<'_>) -> Result<()> {
+        self.within(job, claim, |sql, _, now| delta_runs::end(sql, job.id, claim.epoch, (ROLLED_BACK, now)))
+    }
+
+    /// A person takes an open delta run from its client; false where none is open.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn unlock_delta_run(&self, job: &Job) -> Result<bool> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        let now = writer.call.now();
+        Ok(writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            let open = delta_runs::last(sql, job.id)?.filter(|last| last.state == OPEN);
+            open.as_ref().map_or(Ok(()), |last| delta_runs::end(sql, job.id, last.epoch, (UNLOCKED, now)))?;
+            Ok(open.is_some())
+        })?)
+    }
+
+    /// The client has been over its source: what it did not meet is deleted, where it says that the pass was complete and nothing speaks against it. `confirmed`: also
+    /// where that is much of the source. A call that was cut off is made again, and goes on.
+    ///
+    /// # Errors
+    /// Those of [`Engine::touch`].
+    pub fn finish_delta_run(
+        &self,
+        job: &Job,
+        claim: Claim<'_>,
+        (is_complete, confirmed): (bool, bool),
+    ) -> Result<Finished> {
+        let run = self.within(job, claim, |sql, run, now| {
+            delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
+            Ok(run.clone())
+        })?;
+        let total = self.reader.read(|sql| records::count(sql, job.id))?;
+        if let Some(veto) = veto(&run, is_complete, total) {
+            self.within(job, claim, |sql, _, now| {
+                delta_runs::veto(sql, job.id, claim.epoch, &veto)?;
+                delta_runs::end(sql, job.id, claim.epoch, (FINISHED, now))
+            })?;
+            return Ok(Finished { deleted: 0, veto: Some(veto), held: None });
+        }
+        let obsolete = match run.mode == DeltaMode::Full.as_str() {
+            true => self.obsolete(job, &run)?,
+            false => RoaringTreemap::new(),
+        };
+        let would = obsolete.len() + run.deleted as u64;
+        let all = total + run.deleted as u64;
+        let is_much = would * 100 > all * limits::DELTA_GUARD_PERCENT;
+        if is_much && all >= limits::DELTA_GUARD_RECORDS_MIN && !confirmed {
+            return Ok(Finished { deleted: 0, veto: None, held: Some((would, all)) });
+        }
+        let ids: Vec<i64> = obsolete.iter().map(|id| id as i64).collect();
+        for ids in ids.chunks(limits::RECORDS_AT_ONCE_MAX) {
+            self.delete_obsolete(job, claim, (ids, run.watermark))?;
+            self.process.pushed(job.id);
+        }
+        let ended = self.within(job, claim, |sql, run, now| {
+            delta_runs::end(sql, job.id, claim.epoch, (FINISHED, now))?;
+            Ok(run.deleted)
+        })?;
+        Ok(Finished { deleted: ended as u64, veto: None, held: None })
+    }
+
+    /// A delta run of the source of a job; without a number the last one.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn delta_run(&self, job: &Job, epoch: Option<i64>) -> Result<Option<DeltaRun>> {
+        Ok(self.reader.read(|sql| match epoch {
+            Some(epoch) => delta_runs::get(sql, job.id, epoch),
+            None => delta_runs::last(sql, job.id),
+        })?)
+    }
+
+    /// Records that were there before a delta run, and that it did not meet.
+    fn obsolete(&self, job: &Job, run: &DeltaRun) -> Result<RoaringTreemap> {
+        let mut met = RoaringTreemap::new();
+        for piece in self.reader.read(|sql| delta_runs::marks(sql, job.id, run.epoch))? {
+            met |= id_set::from_bytes(&piece)?;
+        }
+        let mut obsolete = RoaringTreemap::new();
+        let mut after = i64::MIN;
+        loop {
+            let page = self.reader.read(|sql| records::known(sql, job.id, after, limits::JUDGED_MAX))?;
+            let Some((last, _)) = page.last() else { return Ok(obsolete) };
+            after = *last;
+            let is_obsolete =
+                |(id, ticket): &&(i64, i64)| *ticket <= run.watermark && !met.contains(*id as u64);
+            obsolete.extend(page.iter().filter(is_obsolete).map(|(id, _)| *id as u64));
+        }
+    }
+
+    /// Deletes records that a delta run did not meet; those that were pushed since it began stay.
+    fn delete_obsolete(&self, job: &Job, claim: Claim<'_>, (ids, watermark): (&[i64], i64)) -> Result<()> {
+        let (_, container) = self.inbox_of(job)?;
+        self.within(job, claim, |sql, _, now| {
+            let still = records::get(sql, ids)?.into_iter();
+            let still: Vec<i64> = still
+                .filter(|record| record.present && record.ticket <= watermark)
+                .map(|record| record.document)
+                .collect();
+            let names = documents::names(sql, &still)?;
+            let pushes: Vec<Push<'_>> = names.iter().map(|(_, name)| Push { key: name, put: None }).collect();
+            self.accept_in(sql, (job, container, now), &pushes)?;
+            delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))
+        })
+    }
+
+    /// Does something of a delta run, in a transaction that finds it open and its caller's.
+    fn within<T>(
+        &self,
+        job: &Job,
+        claim: Claim<'_>,
+        work: impl Fn(&mut Sql<'_>, &DeltaRun, i64) -> std::result::Result<T, StoreError>,
+    ) -> Result<T> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        let now = writer.call.now();
+        writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            if !takes_records(sql, job.id)? {
+                return Ok(Err(deleting(&job.name)));
+            }
+            let Some(run) = delta_runs::get(sql, job.id, claim.epoch)? else {
+                return Ok(Err(not_open(job, claim.epoch, "never was")));
+            };
+            if run.token != claim.token {
+                let sentence = format!("this is not the token that run {} was opened with", run.epoch);
+                return Ok(Err(EngineError::refused(Refusal::WrongToken, sentence)));
+            }
+            if run.state != OPEN {
+                return Ok(Err(not_open(job, run.epoch, &run.state)));
+            }
+            if now >= run.seen_at.saturating_add(run.lease_ms) {
+                delta_runs::end(sql, job.id, run.epoch, (EXPIRED, now))?;
+                return Ok(Err(not_open(job, run.epoch, EXPIRED)));
+            }
+            work(sql, &run, now).map(Ok)
+        })?
+    }
+}
+
+/// Why a delta run deletes nothing, where something speaks against it.
+fn veto(run: &DeltaRun, is_complete: bool, total: u64) -> Option<String> {
+    let touched = run.touched as u64;
+    let is_much =
+        touched >= limits::DELTA_TOUCHED_MIN && touched * 100 > total * limits::DELTA_TOUCHED_PERCENT;
+    match () {
+        () if !is_complete => Some("its client says that it is not complete".to_owned()),
+        () if is_much => {
+            Some(format!("its client could not read {} of {}", number(touched), counted(total, "record")))
+        }
+        () => None,
+    }
+}
+
+fn is_same(record: &Record, hash: Option<&str>) -> bool {
+    hash.is_some() && record.hash.as_deref() == hash
+}
+
+fn mark(
+    sql: &mut Sql<'_>,
+    (job, claim): (&Job, Claim<'_>),
+    met: &RoaringTreemap,
+) -> std::result::Result<(), StoreError> {
+    match met.is_empty() {
+        true => Ok(()),
+        false => delta_runs::mark(sql, job.id, claim.epoch, &id_set::to_bytes(met)),
+    }
+}
+
+fn locked(job: &Job, run: &DeltaRun) -> EngineError {
+    let sentence = format!(
+        "run {} of source {} is open: `{}` has it until it finishes, or gives no sign of life for {} s; `ingather source unlock {}` takes it away",
+        run.epoch,
+        job.name,
+        run.client,
+        run.lease_ms / 1_000,
+        job.name
+    );
+    EngineError::refused(Refusal::Locked, sentence)
+}
+
+fn not_open(job: &Job, epoch: i64, state: &str) -> EngineError {
+    let sentence = format!("run {epoch} of source {} is not open ({state}); open another one", job.name);
+    EngineError::refused(Refusal::NotOpen, sentence)
+}

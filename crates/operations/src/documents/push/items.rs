@@ -1,0 +1,260 @@
+//! Records as they are sent.
+
+use std::collections::BTreeMap;
+
+use ingather_contract::inbox::About;
+use ingather_model::access::{Acl, is_misspelled};
+use ingather_model::limits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The word of `access` for everybody.
+const EVERYBODY: &str = "everybody";
+/// What a record is made of inside each other.
+const DEPTH_MAX: usize = 16;
+
+/// One record, in place of all that was pushed of it before; or the end of one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PushedItem {
+    /// What names it in its source: an address, or any text. Slashes make folders of it.
+    pub key: String,
+    /// It is deleted; nothing but its key counts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub delete: bool,
+    /// Tells its versions; only compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Nothing is done where it is there with this hash already.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub if_changed: bool,
+    /// Who may see it: access tokens, or `everybody` alone; nobody, where the list is empty. As the source says when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<Vec<String>>,
+    /// Who may not, whatever else they hold. Only with `access`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deny: Option<Vec<String>>,
+    /// Title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its content as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Its content as bytes of any format that is read, in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// Media type of the content; `text/plain` of a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// ISO 639-1 code of its language.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// Author or owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// Last change: milliseconds since 1970 UTC, or a text such as `2026-11-27T09:00:00Z`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modified: Option<Value>,
+    /// When it was made, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<Value>,
+    /// Everything else: texts, numbers, truth values, lists of them, and objects of them, whose names are joined by dots.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub fields: Map<String, Value>,
+}
+
+/// A record that can be kept.
+pub(super) struct Checked {
+    pub(super) acl: Option<Acl>,
+    pub(super) about: About,
+    pub(super) content: Vec<u8>,
+}
+
+type Result<T> = std::result::Result<T, String>;
+
+impl PushedItem {
+    /// What it says, or why it cannot be kept.
+    pub(super) fn check(&self) -> Result<Checked> {
+        if self.hash.as_ref().is_some_and(|hash| hash.len() > limits::RECORD_HASH_BYTES_MAX) {
+            return Err(format!("a hash has at most {} bytes", limits::RECORD_HASH_BYTES_MAX));
+        }
+        let (content, media_type) = self.content()?;
+        let mut fields = BTreeMap::new();
+        for (name, value) in &self.fields {
+            add(&mut fields, name, value, 0)?;
+        }
+        let about = About {
+            title: self.title.clone().unwrap_or_default(),
+            media_type,
+            language: self.language.clone(),
+            author: self.author.clone(),
+            modified: time("modified", self.modified.as_ref())?,
+            created: time("created", self.created.as_ref())?,
+            fields,
+        };
+        let bytes = serde_json::to_string(&about).map_err(|error| error.to_string())?.len();
+        if bytes > limits::RECORD_ABOUT_BYTES_MAX {
+            return Err(format!(
+                "what is said of it beside its content has {bytes} bytes; {} are kept",
+                limits::RECORD_ABOUT_BYTES_MAX
+            ));
+        }
+        Ok(Checked { acl: self.acl()?, about, content })
+    }
+
+    fn content(&self) -> Result<(Vec<u8>, Option<String>)> {
+        let (content, media_type) = match (&self.text, &self.content) {
+            (Some(_), Some(_)) => return Err("it has a `text` and a `content`; leave one out".to_owned()),
+            (Some(text), None) => {
+                let media_type = self.media_type.clone().unwrap_or_else(|| "text/plain".to_owned());
+                (text.clone().into_bytes(), Some(media_type))
+            }
+            (None, Some(content)) => {
+                let bytes = bytes_of(content).ok_or("`content` is no base64")?;
+                (bytes, self.media_type.clone())
+            }
+            (None, None) => (Vec::new(), self.media_type.clone()),
+        };
+        match content.len() > limits::RECORD_CONTENT_BYTES_MAX {
+            true => Err(format!(
+                "its content has {} bytes; at most {} are taken",
+                content.len(),
+                limits::RECORD_CONTENT_BYTES_MAX
+            )),
+            false => Ok((content, media_type)),
+        }
+    }
+
+    fn acl(&self) -> Result<Option<Acl>> {
+        let Some(access) = &self.access else {
+            return match &self.deny {
+                None => Ok(None),
+                Some(_) => Err("`deny` says nothing without `access`".to_owned()),
+            };
+        };
+        let deny = self.deny.clone().unwrap_or_default();
+        if access.len() + deny.len() > limits::WEB_PATTERNS_MAX {
+            return Err(format!("`access` and `deny` name at most {} tokens", limits::WEB_PATTERNS_MAX));
+        }
+        if let Some(wrong) = access.iter().chain(&deny).find(|token| token.is_empty() || is_misspelled(token))
+        {
+            return Err(format!("`{wrong}` is a token that nobody can hold"));
+        }
+        let names_everybody = access.iter().any(|token| token == EVERYBODY);
+        match (names_everybody, access.as_slice(), deny.is_empty()) {
+            (true, [_], true) => Ok(Some(Acl::open())),
+            (true, ..) => Err(format!("`{EVERYBODY}` stands alone, and without `deny`")),
+            (false, [], _) => Ok(Some(Acl::Ordered(Vec::new()))),
+            (false, ..) => Ok(Some(Acl::Flat { allow: access.clone(), deny })),
+        }
+    }
+}
+
+/// Adds a value under a name, and what is in it under names that go on behind a dot.
+fn add(fields: &mut BTreeMap<String, Vec<String>>, name: &str, value: &Value, depth: usize) -> Result<()> {
+    if depth > DEPTH_MAX {
+        return Err(format!("field `{name}` has values inside of each other more than {DEPTH_MAX} times"));
+    }
+    let mut put = |text: String| fields.entry(name.to_owned()).or_default().push(text);
+    match value {
+        Value::Null => {}
+        Value::Bool(flag) => put(flag.to_string()),
+        Value::Number(number) => put(number.to_string()),
+        Value::String(text) => put(text.clone()),
+        Value::Array(values) => {
+            for value in values {
+                add(fields, name, value, depth + 1)?;
+            }
+        }
+        Value::Object(values) => {
+            for (below, value) in values {
+                add(fields, &format!("{name}.{below}"), value, depth + 1)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn time(name: &str, value: Option<&Value>) -> Result<Option<i64>> {
+    let wrong = || {
+        format!(
+            "`{name}` is no time; write milliseconds since 1970 UTC, or a text such as 2026-11-27T09:00:00Z"
+        )
+    };
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Number(number)) => number.as_i64().map(Some).ok_or_else(wrong),
+        Some(Value::String(text)) => {
+            let time: jiff::Timestamp = text.parse().map_err(|_| wrong())?;
+            Ok(Some(time.as_millisecond()))
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+/// Bytes of a text in base64, with or without padding.
+fn bytes_of(text: &str) -> Option<Vec<u8>> {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+    STANDARD.decode(text).or_else(|_| STANDARD_NO_PAD.decode(text)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn checked(item: Value) -> Result<Checked> {
+        serde_json::from_value::<PushedItem>(item).map_err(|error| error.to_string())?.check()
+    }
+
+    #[test]
+    fn values_of_any_form_become_fields_and_times_are_read_in_both_forms() {
+        let item = checked(json!({"key": "k", "modified": "1970-01-01T00:00:01Z", "created": 7, "text": "t",
+            "fields": {"a": 1, "b": ["x", true, null], "c": {"d": {"e": 1.5}, "f": "g"}}}))
+        .unwrap();
+        let fields = serde_json::to_value(&item.about.fields).unwrap();
+        assert_eq!(fields, json!({"a": ["1"], "b": ["x", "true"], "c.d.e": ["1.5"], "c.f": ["g"]}));
+        assert_eq!((item.about.modified, item.about.created), (Some(1_000), Some(7)));
+        assert_eq!(item.about.media_type.as_deref(), Some("text/plain"));
+    }
+
+    #[test]
+    fn who_may_see_a_record_is_never_more_than_it_says() {
+        let acl = |item: Value| checked(item).map(|checked| checked.acl);
+        assert_eq!(acl(json!({"key": "k"})), Ok(None));
+        assert_eq!(acl(json!({"key": "k", "access": []})), Ok(Some(Acl::Ordered(Vec::new()))));
+        assert_eq!(acl(json!({"key": "k", "access": ["everybody"]})), Ok(Some(Acl::open())));
+        let both = Acl::Flat { allow: vec!["a".to_owned()], deny: vec!["b".to_owned()] };
+        assert_eq!(acl(json!({"key": "k", "access": ["a"], "deny": ["b"]})), Ok(Some(both)));
+        for wrong in [
+            json!({"key": "k", "access": ["everybody", "a"]}),
+            json!({"key": "k", "access": ["everybody"], "deny": ["b"]}),
+            json!({"key": "k", "deny": ["b"]}),
+            json!({"key": "k", "access": ["unix:1"]}),
+            json!({"key": "k", "access": [""]}),
+        ] {
+            assert!(acl(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_refused_with_why() {
+        let deep = (0..40).fold(json!(1), |inner, _| json!([inner]));
+        for wrong in [
+            json!({"key": "k", "text": "a", "content": "YQ=="}),
+            json!({"key": "k", "content": "?"}),
+            json!({"key": "k", "modified": "yesterday"}),
+            json!({"key": "k", "modified": [1]}),
+            json!({"key": "k", "hash": "h".repeat(2_000)}),
+            json!({"key": "k", "title": "t".repeat(2 << 20)}),
+            json!({"key": "k", "text": "t".repeat(5 << 20)}),
+            json!({"key": "k", "fields": {"a": deep}}),
+        ] {
+            assert!(checked(wrong).is_err());
+        }
+        assert_eq!(checked(json!({"key": "k", "content": "YWI"})).unwrap().content, b"ab");
+    }
+}

@@ -1,0 +1,304 @@
+//! What is asked of a source that applications push into, done.
+
+use ingather_engine::Engine;
+use ingather_engine::inbox::delta_runs::{self as engine_runs, Check, Checked, Claim};
+use ingather_engine::inbox::{Accepted, Push, Put};
+use ingather_model::limits;
+use ingather_model::run_counts::number;
+use ingather_store::documents::inbox::{self, tickets};
+use ingather_store::jobs::{self, Job};
+
+use super::items::{Checked as CheckedRecord, PushedItem};
+use super::runs::HeldObsolete;
+use super::{
+    BeginDeltaRun, CheckRecords, CheckedItem, CheckedRecords, DeltaMode, DeltaRunLook, EndedDeltaRun,
+    FinishDeltaRun, ListReports, ListedReport, OpenedDeltaRun, PushRecords, PushResult, PushedRecords,
+    ReportList, RollBackDeltaRun, ShowDeltaRun, ShowTicket, TicketLook, TicketReport, TouchRecords, Touched,
+    UnlockSource, Unlocked,
+};
+use crate::callers::api_keys;
+use crate::context::{Caller, Context};
+use crate::jobs::named;
+use crate::page;
+use crate::problem::{Code, Problem, Result};
+
+/// Does something with the job of a source, as the engine that may write.
+fn with<T>(
+    context: &Context<'_>,
+    (source, by): (&str, &str),
+    work: impl FnOnce(&Engine, &Job) -> Result<T>,
+) -> Result<T> {
+    let reader = context.existing()?;
+    let job = named(&reader, source)?;
+    let writing = context.host.write_beside("push")?;
+    let engine = context.engine(writing.store.reader().clone(), Some(&writing), &[]);
+    work(&Engine { asked_by: by.to_owned(), ..engine }, &job)
+}
+
+fn digest(token: &str) -> String {
+    blake3::hash(token.as_bytes()).to_hex().to_string()
+}
+
+fn refuse_too_many(count: usize) -> Result<()> {
+    if count <= limits::RECORDS_AT_ONCE_MAX {
+        return Ok(());
+    }
+    let sentence =
+        format!("{} records at once; send at most {}", number(count as u64), limits::RECORDS_AT_ONCE_MAX);
+    Err(Problem::new(Code::TooLarge, sentence))
+}
+
+pub(super) fn records(
+    context: &Context<'_>,
+    caller: &Caller<'_>,
+    request: PushRecords,
+) -> Result<PushedRecords> {
+    let PushRecords { source, run, token, records } = request;
+    refuse_too_many(records.len())?;
+    if run.is_some() != token.is_some() {
+        return Err(Problem::usage("`run` and `token` stand together: what `push.begin` answered"));
+    }
+    let checked: Vec<std::result::Result<Option<CheckedRecord>, String>> =
+        records.iter().map(|item| if item.delete { Ok(None) } else { item.check().map(Some) }).collect();
+    let taken: Vec<Push<'_>> =
+        records.iter().zip(&checked).filter_map(|(item, checked)| push(item, checked)).collect();
+    let accepted = with(context, (&source, caller.name), |engine, job| {
+        Ok(match (run, &token) {
+            (Some(epoch), Some(token)) => {
+                let digest = digest(token);
+                let claim = Claim { epoch, token: &digest };
+                let refused: Vec<&str> = records
+                    .iter()
+                    .zip(&checked)
+                    .filter(|(_, checked)| checked.is_err())
+                    .map(|(item, _)| item.key.as_str())
+                    .collect();
+                if !refused.is_empty() {
+                    // What cannot be taken now is there all the same.
+                    engine.touch(job, claim, &refused)?;
+                }
+                engine.accept_within(job, claim, &taken)?
+            }
+            _ => engine.accept(job, &taken)?,
+        })
+    })?;
+    let mut accepted = accepted.into_iter();
+    let result = |checked: &std::result::Result<Option<CheckedRecord>, String>| match checked {
+        Err(message) => PushResult::Refused { code: "invalid_record".to_owned(), message: message.clone() },
+        Ok(_) => match accepted.next() {
+            Some(Accepted::Pending { ticket, was_there }) => PushResult::Pending { ticket, was_there },
+            Some(Accepted::Unchanged) => PushResult::Unchanged,
+            Some(Accepted::Refused(reason)) => {
+                PushResult::Refused { code: reason.code, message: reason.message }
+            }
+            None => PushResult::Refused {
+                code: "internal".to_owned(),
+                message: "nobody said what became of it".to_owned(),
+            },
+        },
+    };
+    Ok(PushedRecords { results: checked.iter().map(result).collect() })
+}
+
+fn push<'p>(
+    item: &'p PushedItem,
+    checked: &'p std::result::Result<Option<CheckedRecord>, String>,
+) -> Option<Push<'p>> {
+    let put = match checked {
+        Err(_) => return None,
+        Ok(None) => None,
+        Ok(Some(checked)) => Some(Put {
+            hash: item.hash.as_deref(),
+            acl: checked.acl.as_ref(),
+            about: &checked.about,
+            content: &checked.content,
+            if_changed: item.if_changed,
+        }),
+    };
+    Some(Push { key: &item.key, put })
+}
+
+pub(super) fn ticket(context: &Context<'_>, _: &Caller<'_>, request: ShowTicket) -> Result<TicketLook> {
+    let no_such = || {
+        Problem::new(
+            Code::NoSuchTicket,
+            format!("there is no ticket {}, or its report was forgotten", request.ticket),
+        )
+    };
+    let reader = context.existing()?;
+    let found = reader.read(|sql| {
+        let Some(ticket) = tickets::get(sql, request.ticket)? else { return Ok(None) };
+        let job = jobs::get(sql, ticket.job)?;
+        Ok(job.map(|job| (ticket, job.name)))
+    })?;
+    let (ticket, source) = found.ok_or_else(no_such)?;
+    let report = ticket.report.map(|report| TicketReport {
+        report: report.number,
+        at: report.at,
+        outcome: report.outcome,
+        code: report.code,
+        message: report.message,
+    });
+    let tickets::Ticket { number, key, op, accepted_at, .. } = ticket;
+    Ok(TicketLook { ticket: number, source, key, op, accepted_at, report })
+}
+
+pub(super) fn reports(context: &Context<'_>, _: &Caller<'_>, request: ListReports) -> Result<ReportList> {
+    let reader = context.existing()?;
+    let job = named(&reader, &request.source)?;
+    let length = page::length(request.limit);
+    let mut found = reader.read(|sql| tickets::reports(sql, job.id, request.after, length + 1))?;
+    let more = found.len() > length;
+    found.truncate(length);
+    let listed = |ticket: tickets::Ticket| {
+        let report = ticket.report?;
+        Some(ListedReport {
+            report: report.number,
+            ticket: ticket.number,
+            key: ticket.key,
+            op: ticket.op,
+            accepted_at: ticket.accepted_at,
+            at: report.at,
+            outcome: report.outcome,
+            code: report.code,
+            message: report.message,
+        })
+    };
+    let reports: Vec<ListedReport> = found.into_iter().filter_map(listed).collect();
+    let last = reports.last().map_or(request.after, |last| last.report);
+    Ok(ReportList { reports, last, more })
+}
+
+pub(super) fn begin(
+    context: &Context<'_>,
+    caller: &Caller<'_>,
+    request: BeginDeltaRun,
+) -> Result<OpenedDeltaRun> {
+    let BeginDeltaRun { source, mode, client, lease_seconds } = request;
+    let lease_ms = lease_seconds.map_or(limits::DELTA_LEASE_MS, |seconds| i64::from(seconds) * 1_000);
+    if !(1_000..=limits::DELTA_LEASE_MS_MAX).contains(&lease_ms) {
+        let most = limits::DELTA_LEASE_MS_MAX / 1_000;
+        return Err(Problem::usage(format!("`lease_seconds` is from 1 to {most}")));
+    }
+    let token = api_keys::random()?;
+    let client: String = client
+        .map_or(caller.name.to_owned(), |client| format!("{client} ({})", caller.name))
+        .chars()
+        .take(256)
+        .collect();
+    let mode = match mode {
+        DeltaMode::Full => engine_runs::DeltaMode::Full,
+        DeltaMode::Additive => engine_runs::DeltaMode::Additive,
+    };
+    let run = with(context, (&source, caller.name), |engine, job| {
+        Ok(engine.open_delta_run(job, (mode, lease_ms), (&client, &digest(&token)))?)
+    })?;
+    Ok(OpenedDeltaRun { run, token, lease_seconds: (lease_ms / 1_000) as u32 })
+}
+
+pub(super) fn check(
+    context: &Context<'_>,
+    caller: &Caller<'_>,
+    request: CheckRecords,
+) -> Result<CheckedRecords> {
+    let CheckRecords { source, run, token, records } = request;
+    refuse_too_many(records.len())?;
+    let digest = digest(&token);
+    let checks: Vec<Check<'_>> =
+        records.iter().map(|record| Check { key: &record.key, hash: record.hash.as_deref() }).collect();
+    let checked = with(context, (&source, caller.name), |engine, job| {
+        Ok(engine.check(job, Claim { epoch: run, token: &digest }, &checks)?)
+    })?;
+    let word = |checked: Checked| match checked {
+        Checked::New => CheckedItem::New,
+        Checked::Changed => CheckedItem::Changed,
+        Checked::Unchanged => CheckedItem::Unchanged,
+    };
+    Ok(CheckedRecords { results: checked.into_iter().map(word).collect() })
+}
+
+pub(super) fn touch(context: &Context<'_>, caller: &Caller<'_>, request: TouchRecords) -> Result<Touched> {
+    let TouchRecords { source, run, token, keys } = request;
+    refuse_too_many(keys.len())?;
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    with(context, (&source, caller.name), |engine, job| {
+        engine.touch(job, Claim { epoch: run, token: &digest(&token) }, &keys)?;
+        Ok(Touched { run })
+    })
+}
+
+pub(super) fn finish(
+    context: &Context<'_>,
+    caller: &Caller<'_>,
+    request: FinishDeltaRun,
+) -> Result<EndedDeltaRun> {
+    let FinishDeltaRun { source, run, token, complete, confirm } = request;
+    with(context, (&source, caller.name), |engine, job| {
+        let claim = Claim { epoch: run, token: &digest(&token) };
+        let finished = engine.finish_delta_run(job, claim, (complete, confirm))?;
+        let held = finished.held.map(|(obsolete, records)| HeldObsolete { obsolete, records });
+        Ok(EndedDeltaRun { run, deleted: finished.deleted, veto: finished.veto, held })
+    })
+}
+
+pub(super) fn roll_back(
+    context: &Context<'_>,
+    caller: &Caller<'_>,
+    request: RollBackDeltaRun,
+) -> Result<EndedDeltaRun> {
+    let RollBackDeltaRun { source, run, token } = request;
+    with(context, (&source, caller.name), |engine, job| {
+        engine.roll_back(job, Claim { epoch: run, token: &digest(&token) })?;
+        Ok(EndedDeltaRun { run, deleted: 0, veto: None, held: None })
+    })
+}
+
+pub(super) fn look(context: &Context<'_>, _: &Caller<'_>, request: ShowDeltaRun) -> Result<DeltaRunLook> {
+    let reader = context.existing()?;
+    let job = named(&reader, &request.source)?;
+    let (run, records) = reader.read(|sql| {
+        Ok::<_, ingather_store::StoreError>((
+            inbox::delta_runs::last(sql, job.id)?,
+            inbox::count(sql, job.id)?,
+        ))
+    })?;
+    let source = job.name;
+    Ok(match run {
+        None => DeltaRunLook {
+            source,
+            run: None,
+            mode: String::new(),
+            client: String::new(),
+            state: String::new(),
+            opened_at: 0,
+            seen_at: 0,
+            lease_seconds: 0,
+            ended_at: None,
+            touched: 0,
+            veto: None,
+            deleted: 0,
+            records,
+        },
+        Some(run) => DeltaRunLook {
+            source,
+            run: Some(run.epoch),
+            mode: run.mode,
+            client: run.client,
+            state: run.state,
+            opened_at: run.opened_at,
+            seen_at: run.seen_at,
+            lease_seconds: run.lease_ms / 1_000,
+            ended_at: run.ended_at,
+            touched: run.touched,
+            veto: run.veto,
+            deleted: run.deleted,
+            records,
+        },
+    })
+}
+
+pub(super) fn unlock(context: &Context<'_>, caller: &Caller<'_>, request: UnlockSource) -> Result<Unlocked> {
+    let UnlockSource { source } = request;
+    let was_open = with(context, (&source, caller.name), |engine, job| Ok(engine.unlock_delta_run(job)?))?;
+    Ok(Unlocked { source, was_open })
+}

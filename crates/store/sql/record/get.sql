@@ -1,0 +1,2 @@
+-- Records of documents.
+SELECT document, present, ticket, hash FROM record WHERE document IN any_of($1)

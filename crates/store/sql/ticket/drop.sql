@@ -1,0 +1,2 @@
+-- Tickets of a job that is to go.
+DELETE FROM ticket WHERE job = $1

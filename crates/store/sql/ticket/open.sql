@@ -1,0 +1,2 @@
+-- Tickets of documents that are open.
+SELECT number, document, requests FROM ticket WHERE document IN any_of($1) AND report IS NULL

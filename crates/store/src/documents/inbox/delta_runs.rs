@@ -1,0 +1,169 @@
+//! Delta runs: passes of applications over their whole sources. What a run has not met is deleted at its end, where nothing speaks against it.
+
+use ingather_model::ids::JobId;
+
+use crate::db::{Row, Sql, Value};
+use crate::error::Result;
+use crate::queries;
+
+/// A delta run as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeltaRun {
+    /// Its number: those of a source grow by one.
+    pub epoch: i64,
+    /// `full` or `additive`.
+    pub mode: String,
+    /// Digest of what proves that a call belongs to it.
+    pub token: String,
+    /// Who opened it.
+    pub client: String,
+    /// The last ticket before it: what was pushed since is none of its obsolete records.
+    pub watermark: i64,
+    /// When it was opened, milliseconds since 1970 UTC.
+    pub opened_at: i64,
+    /// The last sign of life of its client.
+    pub seen_at: i64,
+    /// How long after that it is still its client's.
+    pub lease_ms: i64,
+    /// Stable word: `open`, or how it ended.
+    pub state: String,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+    /// Records that its client could not read.
+    pub touched: i64,
+    /// Why it deletes nothing; none where it may.
+    pub veto: Option<String>,
+    /// Records that it deleted.
+    pub deleted: i64,
+}
+
+fn read(row: &Row<'_>) -> Result<DeltaRun> {
+    Ok(DeltaRun {
+        epoch: row.int(0)?,
+        mode: row.text(1)?,
+        token: row.text(2)?,
+        client: row.text(3)?,
+        watermark: row.int(4)?,
+        opened_at: row.int(5)?,
+        seen_at: row.int(6)?,
+        lease_ms: row.int(7)?,
+        state: row.text(8)?,
+        ended_at: row.opt_int(9)?,
+        touched: row.int(10)?,
+        veto: row.opt_text(11)?,
+        deleted: row.int(12)?,
+    })
+}
+
+/// The last delta run of a job.
+///
+/// # Errors
+/// What the database says.
+pub fn last(sql: &mut Sql<'_>, job: JobId) -> Result<Option<DeltaRun>> {
+    sql.one(&queries::DELTA_RUN_LAST, &[Value::Int(job.0)], read)
+}
+
+/// One delta run of a job.
+///
+/// # Errors
+/// What the database says.
+pub fn get(sql: &mut Sql<'_>, job: JobId, epoch: i64) -> Result<Option<DeltaRun>> {
+    sql.one(&queries::DELTA_RUN_GET, &[Value::Int(job.0), Value::Int(epoch)], read)
+}
+
+/// Opens a delta run.
+///
+/// # Errors
+/// What the database says.
+pub fn open(sql: &mut Sql<'_>, job: JobId, run: &DeltaRun) -> Result<()> {
+    let values = [
+        Value::Int(job.0),
+        Value::Int(run.epoch),
+        Value::Text(&run.mode),
+        Value::Text(&run.token),
+        Value::Text(&run.client),
+        Value::Int(run.watermark),
+        Value::Int(run.opened_at),
+        Value::Int(run.lease_ms),
+    ];
+    sql.execute(&queries::DELTA_RUN_OPEN, &values)?;
+    Ok(())
+}
+
+/// Its client gave a sign of life, and could not read so many records more.
+///
+/// # Errors
+/// What the database says.
+pub fn seen(sql: &mut Sql<'_>, job: JobId, epoch: i64, (now, touched): (i64, i64)) -> Result<()> {
+    let values = [Value::Int(job.0), Value::Int(epoch), Value::Int(now), Value::Int(touched)];
+    sql.execute(&queries::DELTA_RUN_SEEN, &values)?;
+    Ok(())
+}
+
+/// It deletes nothing; the first reason counts.
+///
+/// # Errors
+/// What the database says.
+pub fn veto(sql: &mut Sql<'_>, job: JobId, epoch: i64, why: &str) -> Result<()> {
+    sql.execute(&queries::DELTA_RUN_VETO, &[Value::Int(job.0), Value::Int(epoch), Value::Text(why)])?;
+    Ok(())
+}
+
+/// It deleted so many records more.
+///
+/// # Errors
+/// What the database says.
+pub fn deleted(sql: &mut Sql<'_>, job: JobId, epoch: i64, (records, now): (i64, i64)) -> Result<()> {
+    let values = [Value::Int(job.0), Value::Int(epoch), Value::Int(records), Value::Int(now)];
+    sql.execute(&queries::DELTA_RUN_DELETED, &values)?;
+    Ok(())
+}
+
+/// It is over, and its marks go; of those before it as well.
+///
+/// # Errors
+/// What the database says.
+pub fn end(sql: &mut Sql<'_>, job: JobId, epoch: i64, (state, now): (&str, i64)) -> Result<()> {
+    let values = [Value::Int(job.0), Value::Int(epoch), Value::Text(state), Value::Int(now)];
+    sql.execute(&queries::DELTA_RUN_END, &values)?;
+    sql.execute(&queries::DELTA_MARK_DROP, &[Value::Int(job.0), Value::Int(epoch)])?;
+    Ok(())
+}
+
+/// Forgets delta runs up to one.
+///
+/// # Errors
+/// What the database says.
+pub fn forget(sql: &mut Sql<'_>, job: JobId, epoch: i64) -> Result<()> {
+    sql.execute(&queries::DELTA_RUN_FORGET, &[Value::Int(job.0), Value::Int(epoch)])?;
+    Ok(())
+}
+
+/// A service begins: all open delta runs have their leases from now on, for no client could give a sign of life before.
+///
+/// # Errors
+/// What the database says.
+pub fn renew(sql: &mut Sql<'_>, now: i64) -> Result<()> {
+    sql.execute(&queries::DELTA_RUN_RENEW, &[Value::Int(now)])?;
+    Ok(())
+}
+
+/// Documents of records that a delta run has met, as bytes of a bitmap.
+///
+/// # Errors
+/// What the database says.
+pub fn mark(sql: &mut Sql<'_>, job: JobId, epoch: i64, ids: &[u8]) -> Result<()> {
+    let values = [Value::Int(job.0), Value::Int(epoch), Value::OptBytes(Some(ids))];
+    sql.execute(&queries::DELTA_MARK_ADD, &values)?;
+    Ok(())
+}
+
+/// All that a delta run has met, in pieces.
+///
+/// # Errors
+/// What the database says.
+pub fn marks(sql: &mut Sql<'_>, job: JobId, epoch: i64) -> Result<Vec<Vec<u8>>> {
+    sql.query(&queries::DELTA_MARK_LIST, &[Value::Int(job.0), Value::Int(epoch)], |row| {
+        Ok(row.opt_bytes(0)?.unwrap_or_default())
+    })
+}

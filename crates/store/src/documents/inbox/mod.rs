@@ -1,0 +1,168 @@
+//! What applications have pushed (decision 0051): records by the document that each is, tickets, and delta runs.
+
+pub mod delta_runs;
+pub mod tickets;
+
+use ingather_model::ids::JobId;
+
+use crate::db::{Sql, Value};
+use crate::error::Result;
+use crate::queries;
+
+/// A record, but for its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The document that it is.
+    pub document: i64,
+    /// Whether it is to be there: it was not deleted.
+    pub present: bool,
+    /// The ticket of what was pushed of it last.
+    pub ticket: i64,
+    /// What whoever pushes tells versions by.
+    pub hash: Option<String>,
+}
+
+/// A record as the inbox hands it out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The ticket of what was pushed of it last.
+    pub ticket: i64,
+    /// Who may see it, JSON.
+    pub acl: Option<String>,
+    /// What is said of it, JSON.
+    pub about: String,
+    /// Its content.
+    pub content: Vec<u8>,
+}
+
+/// Records of documents; those that are none are left out.
+///
+/// # Errors
+/// What the database says.
+pub fn get(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<Record>> {
+    sql.query(&queries::RECORD_GET, &[Value::Ints(documents)], |row| {
+        Ok(Record {
+            document: row.int(0)?,
+            present: row.int(1)? == 1,
+            ticket: row.int(2)?,
+            hash: row.opt_text(3)?,
+        })
+    })
+}
+
+/// Keeps a record in place of what was pushed before. `acl`: who may see it, JSON. `content`: what is said of it, JSON, and its content; none
+/// where it is deleted.
+///
+/// # Errors
+/// What the database says.
+pub fn put(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    record: &Record,
+    acl: Option<&str>,
+    content: Option<(&str, &[u8])>,
+) -> Result<()> {
+    let document = Value::Int(record.document);
+    let values = [
+        document,
+        Value::Int(job.0),
+        Value::Int(i64::from(record.present)),
+        Value::Int(record.ticket),
+        Value::OptText(record.hash.as_deref()),
+        Value::OptText(acl),
+    ];
+    sql.execute(&queries::RECORD_PUT, &values)?;
+    match content {
+        Some((about, content)) => {
+            let values = [document, Value::Text(about), Value::OptBytes(Some(content))];
+            sql.execute(&queries::RECORD_PUT_CONTENT, &values)?;
+        }
+        None => {
+            sql.execute(&queries::RECORD_REMOVE_CONTENT, &[Value::Ints(&[record.document])])?;
+        }
+    }
+    Ok(())
+}
+
+/// Records of a job that are to be there, after a document, by document: `(document, key, ticket, acl)`.
+///
+/// # Errors
+/// What the database says.
+pub fn page(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    after: i64,
+    most: usize,
+) -> Result<Vec<(i64, String, i64, Option<String>)>> {
+    let values = [Value::Int(job.0), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::RECORD_PAGE, &values, |row| {
+        Ok((row.int(0)?, row.text(1)?, row.int(2)?, row.opt_text(3)?))
+    })
+}
+
+/// One record that is to be there, with its content.
+///
+/// # Errors
+/// What the database says.
+pub fn read(sql: &mut Sql<'_>, document: i64) -> Result<Option<Read>> {
+    sql.one(&queries::RECORD_READ, &[Value::Int(document)], |row| {
+        Ok(Read {
+            ticket: row.int(0)?,
+            acl: row.opt_text(1)?,
+            about: row.text(2)?,
+            content: row.opt_bytes(3)?.unwrap_or_default(),
+        })
+    })
+}
+
+/// Records of a job that are to be there, after a document, by document: `(document, ticket)`.
+///
+/// # Errors
+/// What the database says.
+pub fn known(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Vec<(i64, i64)>> {
+    let values = [Value::Int(job.0), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::RECORD_KNOWN, &values, |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
+/// How many records of a job are to be there.
+///
+/// # Errors
+/// What the database says.
+pub fn count(sql: &mut Sql<'_>, job: JobId) -> Result<u64> {
+    Ok(sql.one(&queries::RECORD_COUNT, &[Value::Int(job.0)], |row| row.int(0))?.unwrap_or_default() as u64)
+}
+
+/// Those of documents whose records are to be there: what was pushed while they were on their way out.
+///
+/// # Errors
+/// What the database says.
+pub fn present(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<i64>> {
+    sql.query(&queries::RECORD_PRESENT, &[Value::Ints(documents)], |row| row.int(0))
+}
+
+/// Forgets records of documents that are gone. Their tickets are completed before.
+///
+/// # Errors
+/// What the database says.
+pub fn remove(sql: &mut Sql<'_>, documents: &[i64]) -> Result<()> {
+    sql.execute(&queries::RECORD_REMOVE, &[Value::Ints(documents)])?;
+    sql.execute(&queries::RECORD_REMOVE_CONTENT, &[Value::Ints(documents)])?;
+    Ok(())
+}
+
+/// Forgets all that was pushed into a job.
+///
+/// # Errors
+/// What the database says.
+pub fn drop(sql: &mut Sql<'_>, job: JobId) -> Result<()> {
+    for statement in [
+        &queries::RECORD_DROP_CONTENT,
+        &queries::RECORD_DROP,
+        &queries::TICKET_DROP,
+        &queries::DELTA_RUN_DROP,
+    ] {
+        sql.execute(statement, &[Value::Int(job.0)])?;
+    }
+    sql.execute(&queries::DELTA_MARK_DROP, &[Value::Int(job.0), Value::Int(i64::MAX)])?;
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! Tickets: what was asked of a record, and the one report of what became of it.
+
+use std::collections::HashMap;
+
+use ingather_model::fault::Reason;
+use ingather_model::ids::JobId;
+
+use crate::db::{Row, Sql, Value};
+use crate::documents::take_ids;
+use crate::error::Result;
+use crate::queries;
+
+/// What is asked of a record.
+#[derive(Clone, Debug)]
+pub struct NewTicket<'a> {
+    /// Its number, of [`take`].
+    pub number: i64,
+    /// The document of the record; none where there is none, and nothing has to be done.
+    pub document: Option<i64>,
+    /// Key of the record.
+    pub key: &'a str,
+    /// `put` or `delete`.
+    pub op: &'a str,
+    /// How often visits of the document were asked for, this one included: a visit that was claimed before does not end the ticket.
+    pub requests: i64,
+}
+
+/// What became of a ticket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome<'a> {
+    /// Stable word.
+    pub outcome: &'a str,
+    /// Why, a stable word; empty where it went well.
+    pub code: &'a str,
+    /// Why, for a person.
+    pub message: &'a str,
+}
+
+impl<'a> Outcome<'a> {
+    /// One that needs no reason.
+    pub fn plain(outcome: &'a str) -> Outcome<'a> {
+        Outcome { outcome, code: "", message: "" }
+    }
+
+    /// One with its reason.
+    pub fn of(outcome: &'a str, reason: &'a Reason) -> Outcome<'a> {
+        Outcome { outcome, code: &reason.code, message: &reason.message }
+    }
+}
+
+/// A ticket as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// Its number.
+    pub number: i64,
+    /// The job of its source.
+    pub job: JobId,
+    /// Key of the record.
+    pub key: String,
+    /// `put` or `delete`.
+    pub op: String,
+    /// When it was accepted, milliseconds since 1970 UTC.
+    pub accepted_at: i64,
+    /// What became of it; none while it is open.
+    pub report: Option<Report>,
+}
+
+/// What became of a ticket, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Its place among all reports: later ones have larger numbers.
+    pub number: i64,
+    /// When that was known, milliseconds since 1970 UTC.
+    pub at: i64,
+    /// Stable word.
+    pub outcome: String,
+    /// Why, a stable word; empty where it went well.
+    pub code: String,
+    /// Why, for a person.
+    pub message: String,
+}
+
+/// Numbers for so many tickets: the first of them.
+///
+/// # Errors
+/// What the database says.
+pub fn take(sql: &mut Sql<'_>, count: usize) -> Result<i64> {
+    take_ids(sql, "ticket", count)
+}
+
+/// Adds tickets.
+///
+/// # Errors
+/// What the database says.
+pub fn add(sql: &mut Sql<'_>, job: JobId, tickets: &[NewTicket<'_>], (now, by): (i64, &str)) -> Result<()> {
+    for ticket in tickets {
+        let values = [
+            Value::Int(ticket.number),
+            Value::Int(job.0),
+            Value::OptInt(ticket.document),
+            Value::Text(ticket.key),
+            Value::Text(ticket.op),
+            Value::Int(ticket.requests),
+            Value::Int(now),
+            Value::Text(by),
+        ];
+        sql.execute(&queries::TICKET_ADD, &values)?;
+    }
+    Ok(())
+}
+
+/// Tickets of documents that are open: `(number, document, requests)`.
+///
+/// # Errors
+/// What the database says.
+pub fn open(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<(i64, i64, i64)>> {
+    sql.query(&queries::TICKET_OPEN, &[Value::Ints(documents)], |row| {
+        Ok((row.int(0)?, row.int(1)?, row.int(2)?))
+    })
+}
+
+/// Says what became of tickets, each once: one that was completed before stays as it is.
+///
+/// # Errors
+/// What the database says.
+pub fn complete(sql: &mut Sql<'_>, tickets: &[(i64, Outcome<'_>)], now: i64) -> Result<()> {
+    if tickets.is_empty() {
+        return Ok(());
+    }
+    let first = take_ids(sql, "report", tickets.len())?;
+    for ((number, outcome), report) in tickets.iter().zip(first..) {
+        let values = [
+            Value::Int(*number),
+            Value::Int(report),
+            Value::Int(now),
+            Value::Text(outcome.outcome),
+            Value::Text(outcome.code),
+            Value::Text(outcome.message),
+        ];
+        sql.execute(&queries::TICKET_COMPLETE, &values)?;
+    }
+    Ok(())
+}
+
+/// Says what became of documents, each by a visit that was claimed after so many requests: their open tickets, but for those that were asked for
+/// since.
+///
+/// # Errors
+/// What the database says.
+pub fn visited(sql: &mut Sql<'_>, visits: &[(i64, i64, Outcome<'_>)], now: i64) -> Result<()> {
+    let documents: Vec<i64> = visits.iter().map(|(document, ..)| *document).collect();
+    if documents.is_empty() {
+        return Ok(());
+    }
+    let by_document: HashMap<i64, (i64, &Outcome<'_>)> =
+        visits.iter().map(|(document, requests, outcome)| (*document, (*requests, outcome))).collect();
+    let ended = |(number, document, asked): (i64, i64, i64)| {
+        let (requests, outcome) = by_document.get(&document)?;
+        (asked <= *requests).then(|| (number, (*outcome).clone()))
+    };
+    let ended: Vec<(i64, Outcome<'_>)> = open(sql, &documents)?.into_iter().filter_map(ended).collect();
+    complete(sql, &ended, now)
+}
+
+/// One ticket.
+///
+/// # Errors
+/// What the database says.
+pub fn get(sql: &mut Sql<'_>, number: i64) -> Result<Option<Ticket>> {
+    sql.one(&queries::TICKET_GET, &[Value::Int(number)], read)
+}
+
+/// Tickets of a job that were completed, after a report, in the order of their reports.
+///
+/// # Errors
+/// What the database says.
+pub fn reports(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Vec<Ticket>> {
+    let values = [Value::Int(job.0), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::TICKET_REPORTS, &values, read)
+}
+
+/// Forgets reports of a job up to one.
+///
+/// # Errors
+/// What the database says.
+pub fn forget(sql: &mut Sql<'_>, job: JobId, report: i64) -> Result<()> {
+    sql.execute(&queries::TICKET_FORGET, &[Value::Int(job.0), Value::Int(report)])?;
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> Result<Ticket> {
+    let report = match row.opt_int(5)? {
+        Some(number) => Some(Report {
+            number,
+            at: row.opt_int(6)?.unwrap_or_default(),
+            outcome: row.opt_text(7)?.unwrap_or_default(),
+            code: row.text(8)?,
+            message: row.text(9)?,
+        }),
+        None => None,
+    };
+    Ok(Ticket {
+        number: row.int(0)?,
+        job: JobId(row.int(1)?),
+        key: row.text(2)?,
+        op: row.text(3)?,
+        accepted_at: row.int(4)?,
+        report,
+    })
+}
