@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use ingather_testkit::search_engine::{Heard, InjectedFault, Proxy, SearchEngine};
@@ -24,8 +26,15 @@ fn declared(engine: &SearchEngine, url: &str, count: usize) -> Sandbox {
 }
 
 fn declare(sandbox: &Sandbox, settings: Value) -> Answer {
+    declare_all(sandbox, &[(OUTPUT, settings)])
+}
+
+fn declare_all(sandbox: &Sandbox, all: &[(&str, Value)]) -> Answer {
     let file = sandbox.path().join("declaration.json");
-    let outputs = json!({OUTPUT: {"kind": "opensearch", "settings": settings}});
+    let declared = |(name, settings): &(&str, Value)| {
+        ((*name).to_owned(), json!({"kind": "opensearch", "settings": settings}))
+    };
+    let outputs: serde_json::Map<String, Value> = all.iter().map(declared).collect();
     std::fs::write(&file, json!({"version": 1, "outputs": outputs}).to_string()).unwrap();
     sandbox.run(&["apply", "-f", file.to_str().unwrap()])
 }
@@ -306,6 +315,35 @@ fn its_first_job_may_be_declared_with_it(engine: &SearchEngine) {
     sandbox.run(&apply).exits(0);
     assert_eq!(synced(&sandbox), counted(&[("added", 1)]));
     is_exact(&sandbox, engine);
+}
+
+#[test]
+fn the_status_names_the_job_and_the_output_whose_server_lets_no_run_begin() {
+    for engine in SearchEngine::each("the_status_names_the_job_and_the_output_whose_server_lets_no_run_begin")
+    {
+        let refuses = Arc::new(AtomicU16::new(0));
+        let status = refuses.clone();
+        let proxy = Proxy::before(&engine.url, move |_| match status.load(Ordering::Relaxed) {
+            0 => InjectedFault::None,
+            status => InjectedFault::Refused(status),
+        });
+        let sandbox = declared(&engine, &proxy.url, 3);
+        synced(&sandbox);
+        assert!(sandbox.run(&["status"]).exits(0).out.ends_with("all is well\n"));
+        for (status, why) in [(401, "does not take the credentials"), (503, "is busy or away (503)")] {
+            refuses.store(status, Ordering::Relaxed);
+            sandbox.run(&["sync", "root", "--to", OUTPUT]).refuses(3, &[OUTPUT, why]);
+            let told = sandbox.run(&["status"]).exits(1).out;
+            let said = format!("job root: its last run could not begin: output {OUTPUT}: ");
+            assert!(
+                told.contains(&said) && told.contains(why) && told.contains("`ingather doctor`"),
+                "{told}"
+            );
+            refuses.store(0, Ordering::Relaxed);
+            synced(&sandbox);
+            assert!(sandbox.run(&["status"]).exits(0).out.ends_with("all is well\n"));
+        }
+    }
 }
 
 #[test]
