@@ -47,6 +47,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
 };
 
 /// Whether a journal may be a file that others can read.

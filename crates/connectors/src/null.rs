@@ -49,6 +49,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
 };
 
 fn open(value: &serde_json::Value, _context: &OutputContext) -> Result<Box<dyn Output>, Fault> {

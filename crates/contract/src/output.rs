@@ -45,6 +45,9 @@ pub struct OutputKind {
     /// Puts a copy of its last commit into a new folder, also beside a writer; where that commit stands, and none when it is not
     /// there yet. None where nothing is kept in the data directory.
     pub copy: Option<CopyOutput>,
+    /// What settings say of where its entries go, in words that are the same for the same place: no two outputs may share one. None where
+    /// its name says that, and for settings that say nothing of it. Secrets may be missing in the settings.
+    pub place: Option<fn(settings: &serde_json::Value) -> Option<String>>,
 }
 
 /// Opens an output for looking; none when it is not there yet.

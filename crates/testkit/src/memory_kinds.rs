@@ -18,6 +18,7 @@ pub static MEMORY: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
 };
 
 /// Keeps what was committed.
@@ -32,6 +33,7 @@ pub static COMMITTING: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
 };
 
 /// Takes access only together with the record, and lists nothing.
@@ -46,6 +48,7 @@ pub static PLAIN: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
 };
 
 /// Judges access by what it was told.
@@ -60,6 +63,7 @@ pub static TOLD: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
 };
 
 /// Which shelf of which world, and settings that nobody asks for: a password, what changes an entry, and what does not.

@@ -76,7 +76,31 @@ pub(super) fn outputs(
     for (name, after) in given.iter().filter(|(_, one)| is_declared(&context.registry, &one.kind)) {
         changes.extend(change(context, places, reader, (name, after))?);
     }
+    refuse_shared(context, reader, &changes)?;
     Ok(changes)
+}
+
+/// Refuses a place that two outputs would fill: they would empty it in turns. What was declared so before is not refused for another one.
+fn refuse_shared(context: &Context<'_>, reader: Option<&Reader>, changes: &[OutputChange]) -> Result<()> {
+    let place = |kind: &str, settings: &Value| context.registry.output(kind)?.place?(settings);
+    let stored = reader.map(|reader| reader.read(connections::list)).transpose()?.unwrap_or_default();
+    let changes_too = |name: &str| changes.iter().any(|change| change.name == name);
+    let stays = stored.iter().filter(|one| one.role == Role::Output && !changes_too(&one.name));
+    let mut taken: BTreeMap<String, &str> =
+        stays.filter_map(|one| Some((place(&one.kind, &one.settings)?, one.name.as_str()))).collect();
+    for change in changes {
+        let Some(at) = place(change.kind, &change.settings) else { continue };
+        if let Some(other) = taken.get(&at) {
+            let sentence = format!(
+                "output {}: output {other} fills {at} already, and each output has a place of its own; name another index, or have jobs name \
+                 {other}",
+                change.name
+            );
+            return Err(Problem::new(Code::Settings, sentence));
+        }
+        taken.insert(at, &change.name);
+    }
+    Ok(())
 }
 
 fn change(

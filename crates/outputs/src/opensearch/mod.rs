@@ -39,6 +39,7 @@ pub const OUTPUT: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: Some(settings::place),
 };
 
 fn open(value: &Value, context: &OutputContext) -> Result<Box<dyn Output>, Fault> {

@@ -120,6 +120,7 @@ macro_rules! plants {
                     discard: None,
                     search: None,
                     copy: None,
+                    place: None,
                 };
                 let told = check(&KIND, matches!(Plant::$plant, Plant::OpensForAnybody | Plant::ChecksNothing));
                 assert!(told.iter().any(|told| told.contains($word)), "{told:#?}");

@@ -347,6 +347,44 @@ fn the_status_names_the_job_and_the_output_whose_server_lets_no_run_begin() {
 }
 
 #[test]
+fn two_outputs_never_take_turns_in_one_index() {
+    const OTHER: &str = "opensearch:other";
+    for engine in SearchEngine::each("two_outputs_never_take_turns_in_one_index") {
+        let sandbox = Sandbox::sqlite();
+        sandbox.write("a.txt", "a text");
+        let spelt = engine.settings_by(&format!("{}/", engine.url));
+        let both = [(OUTPUT, engine.settings()), (OTHER, spelt.clone())];
+        declare_all(&sandbox, &both).refuses(2, &[OUTPUT, OTHER, &engine.index, "another index"]);
+        declare(&sandbox, engine.settings()).exits(0);
+        synced(&sandbox);
+        declare_all(&sandbox, &[(OTHER, spelt)]).refuses(2, &[OUTPUT, OTHER, &engine.index]);
+
+        // By another address it is told when it is opened.
+        let proxy = Proxy::before(&engine.url, |_| InjectedFault::None);
+        let elsewhere = engine.another();
+        declare_all(&sandbox, &[(OTHER, elsewhere.settings_by(&proxy.url))]).exits(0);
+        let sync = ["sync", "root", "--name", "second", "--to", OTHER];
+        sandbox.run(&sync).exits(0);
+        let before = engine.entries();
+        declare_all(&sandbox, &[(OTHER, engine.settings_by(&proxy.url))]).exits(0);
+        sandbox.run(&sync).refuses(3, &[OUTPUT, OTHER, "another place"]);
+        let third = ["sync", "root", "--name", "third", "--to", OTHER];
+        sandbox.run(&third).refuses(3, &[OUTPUT, OTHER, "another place"]);
+        let looked = sandbox.run(&["doctor"]).exits(1).out;
+        assert!(
+            looked.contains(&format!("output {OTHER}: it leads to what output {OUTPUT} fills")),
+            "{looked}"
+        );
+        assert_eq!(engine.entries(), before);
+        is_exact(&sandbox, &engine);
+
+        declare_all(&sandbox, &[(OTHER, elsewhere.settings_by(&proxy.url))]).exits(0);
+        sandbox.run(&sync).exits(0);
+        assert_eq!(texts(&elsewhere), tree(&sandbox.root()));
+    }
+}
+
+#[test]
 fn the_log_has_no_password_however_much_it_is_to_tell() {
     for engine in SearchEngine::each("the_log_has_no_password_however_much_it_is_to_tell") {
         let sandbox = declared(&engine, &engine.url, 2);
