@@ -25,6 +25,8 @@ pub(super) struct OutputChange {
     before: Option<Value>,
     after: Value,
     settings: Value,
+    /// Why its server could not be asked whether that can be.
+    unreached: Option<String>,
 }
 
 impl OutputChange {
@@ -46,7 +48,10 @@ impl OutputChange {
                     .collect()
             }
         };
-        ConnectionChange { connection: self.name.clone(), changes }
+        let unreached = self.unreached.as_ref().map(|why| {
+            format!("it was not reached, so that nobody knows whether it can be used: {why}; `ingather doctor` looks at it again")
+        });
+        ConnectionChange { connection: self.name.clone(), changes, unreached }
     }
 
     /// What it changes is part of the name of a plan.
@@ -147,11 +152,13 @@ fn change(
     // Where there is no inventory yet, no index can be its own.
     let store = reader.map_or_else(String::new, |reader| reader.id().to_owned());
     let to = OutputContext { data: context.host.data().to_owned(), store, session: 0 };
-    match (known_kind.check)(&settings, &to) {
-        Ok(()) | Err(Fault::Passing { .. }) => {}
+    // A server that is away for now keeps nobody from declaring what is on it.
+    let unreached = match (known_kind.check)(&settings, &to) {
+        Ok(()) => None,
+        Err(fault @ Fault::Passing { .. }) => Some(fault.reason().message),
         Err(fault) => return Err(refuse(&fault.reason().message)),
-    }
+    };
     let shown = |settings: Value| secrets::hidden(&context.registry, Role::Output, kind, settings);
     let (before, after) = (known.map(shown), shown(settings.clone()));
-    Ok(Some(OutputChange { name: name.to_owned(), kind, before, after, settings }))
+    Ok(Some(OutputChange { name: name.to_owned(), kind, before, after, settings, unreached }))
 }

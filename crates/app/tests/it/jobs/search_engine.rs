@@ -347,6 +347,32 @@ fn the_status_names_the_job_and_the_output_whose_server_lets_no_run_begin() {
 }
 
 #[test]
+fn a_server_that_is_away_when_its_output_is_declared_is_told_with_the_reason() {
+    let sandbox = Sandbox::sqlite();
+    // Nobody listens where somebody has just ceased to.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let settings = json!({"url": format!("http://127.0.0.1:{port}"), "index": "docs"});
+    let file = sandbox.path().join("declaration.json");
+    let outputs = json!({OUTPUT: {"kind": "opensearch", "settings": settings}});
+    std::fs::write(&file, json!({"version": 1, "outputs": outputs}).to_string()).unwrap();
+    let apply = ["apply", "-f", file.to_str().unwrap()];
+    let says = ["made: opensearch", "not reached", "cannot be asked", "`ingather doctor`"];
+    for flags in [&["--dry-run"][..], &[]] {
+        let told = sandbox.run(&[&apply[..], flags].concat()).exits(0).out;
+        assert!(says.iter().all(|word| told.contains(word)), "{told}");
+    }
+    let looked = sandbox.run(&["doctor"]).exits(1).out;
+    assert!(looked.contains(&format!("output {OUTPUT}: the server cannot be asked")), "{looked}");
+    for engine in
+        SearchEngine::each("a_server_that_is_away_when_its_output_is_declared_is_told_with_the_reason")
+    {
+        let told = declare(&sandbox, engine.settings()).exits(0).out;
+        assert!(!told.contains("not reached"), "{told}");
+        sandbox.run(&["doctor"]).exits(0);
+    }
+}
+
+#[test]
 fn two_outputs_never_take_turns_in_one_index() {
     const OTHER: &str = "opensearch:other";
     for engine in SearchEngine::each("two_outputs_never_take_turns_in_one_index") {
