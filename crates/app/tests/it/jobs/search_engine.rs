@@ -291,6 +291,10 @@ fn an_output_on_a_server_is_declared_before_a_job_names_it_and_its_secrets_are_s
                 && !shown.contains(&format!("\"password\": \"{password}\"")),
             "{shown}"
         );
+        for wrong in ["opensearch:wrong", "opensearch", "docs", "opensearh:docs"] {
+            let form = format!("`--to {OUTPUT}`");
+            sandbox.run(&["sync", "root", "--to", wrong]).refuses(2, &[wrong, "declared so far", &form]);
+        }
         settings["password"] = json!("(hidden)");
         settings["timeout_s"] = json!(20);
         assert!(declare(&sandbox, settings).exits(0).out.contains("timeout_s"));
