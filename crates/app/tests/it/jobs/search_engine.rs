@@ -377,6 +377,47 @@ fn a_server_that_is_away_when_its_output_is_declared_is_told_with_the_reason() {
 }
 
 #[test]
+fn a_refused_document_that_keeps_its_folder_closed_is_named_with_what_to_do() {
+    for engine in
+        SearchEngine::each("a_refused_document_that_keeps_its_folder_closed_is_named_with_what_to_do")
+    {
+        let sandbox = Sandbox::sqlite();
+        (0..30).for_each(|n| sandbox.write(&format!("{n}.txt"), "a text"));
+        ["d/big.txt", "d/small.txt"].iter().for_each(|name| sandbox.write(name, "a text"));
+        let mut settings = engine.settings();
+        settings["request_mib"] = json!(1);
+        declare(&sandbox, settings).exits(0);
+        let folder = sandbox.root().join("d");
+        files::tool("chmod", &["0700"], &folder);
+        files::settle(&sandbox.root());
+        synced(&sandbox);
+
+        // One request has no room for it, and what the index holds of it is for whom the folder let in before.
+        sandbox.write("d/big.txt", &"word ".repeat(300_000));
+        files::tool("chmod", &["0755"], &folder);
+        files::settle(&sandbox.root());
+        let sync = ["sync", "root", "--to", OUTPUT];
+        let told = sandbox.run(&sync).exits(1).err;
+        let refused = format!("output {OUTPUT} refused it");
+        let says = ["stays as closed as it was", "`d/big.txt`", &refused, "--exclude"];
+        assert!(says.iter().all(|word| told.contains(word)), "{told}");
+        let explained = |name: &str| sandbox.run(&["document", "explain", "root", name]).out;
+        let of_other = explained("d/small.txt");
+        let says = ["is up to date", "`d/big.txt`", &refused, "as closed as it was", "--exclude"];
+        assert!(says.iter().all(|word| of_other.contains(word)), "{of_other}");
+        let of_itself = explained("d/big.txt");
+        let says = [&format!("output {OUTPUT} refused `d/big.txt`"), "what outputs hold of it keeps folder"];
+        assert!(says.iter().all(|word| of_itself.contains(*word)), "{of_itself}");
+        assert!(!explained("0.txt").contains("closed"));
+
+        let leave_out = [&sync[..], &["--exclude", "big.txt", "--update"]].concat();
+        let told = sandbox.run(&leave_out).exits(0).err;
+        assert!(!told.contains("closed"), "{told}");
+        assert!(!explained("d/small.txt").contains("closed"));
+    }
+}
+
+#[test]
 fn two_outputs_never_take_turns_in_one_index() {
     const OTHER: &str = "opensearch:other";
     for engine in SearchEngine::each("two_outputs_never_take_turns_in_one_index") {
