@@ -418,6 +418,28 @@ fn a_refused_document_that_keeps_its_folder_closed_is_named_with_what_to_do() {
 }
 
 #[test]
+fn a_search_of_what_went_to_another_output_alone_says_where_to_ask() {
+    for engine in SearchEngine::each("a_search_of_what_went_to_another_output_alone_says_where_to_ask") {
+        let sandbox = declared(&engine, &engine.url, 3);
+        synced(&sandbox);
+        let says = [
+            "no index",
+            &format!("job root: it sends to output {OUTPUT} and not to the index"),
+            "`ingather filter USER",
+        ];
+        sandbox.run(&["search", "text"]).refuses(3, &says);
+        // An index that others fill has nothing of it, and says so only where it has nothing to show.
+        std::fs::create_dir(sandbox.path().join("other")).unwrap();
+        std::fs::write(sandbox.path().join("other/o.txt"), "pear").unwrap();
+        sandbox.run(&["sync", "other"]).exits(0);
+        let nothing = sandbox.run(&["search", "text"]).exits(0).err;
+        assert!(says[1..].iter().all(|word| nothing.contains(word)), "{nothing}");
+        let found = sandbox.run(&["search", "pear"]).exits(0);
+        assert!(found.out.contains("o.txt") && !found.err.contains("opensearch"), "{found:?}");
+    }
+}
+
+#[test]
 fn two_outputs_never_take_turns_in_one_index() {
     const OTHER: &str = "opensearch:other";
     for engine in SearchEngine::each("two_outputs_never_take_turns_in_one_index") {
