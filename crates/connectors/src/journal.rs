@@ -48,6 +48,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     search: None,
     copy: None,
     place: None,
+    ask: None,
 };
 
 /// Whether a journal may be a file that others can read.

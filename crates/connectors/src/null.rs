@@ -50,6 +50,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     search: None,
     copy: None,
     place: None,
+    ask: None,
 };
 
 fn open(value: &serde_json::Value, _context: &OutputContext) -> Result<Box<dyn Output>, Fault> {

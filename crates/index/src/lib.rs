@@ -56,6 +56,7 @@ pub const OUTPUT: OutputKind = OutputKind {
     }),
     copy: Some(|context, into| backup::snapshot(&context.data, into)),
     place: None,
+    ask: None,
 };
 
 /// Code of faults of an index that a program of an earlier day wrote.

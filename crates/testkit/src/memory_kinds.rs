@@ -19,6 +19,7 @@ pub static MEMORY: OutputKind = OutputKind {
     search: None,
     copy: None,
     place: None,
+    ask: None,
 };
 
 /// Keeps what was committed.
@@ -34,6 +35,7 @@ pub static COMMITTING: OutputKind = OutputKind {
     search: None,
     copy: None,
     place: None,
+    ask: None,
 };
 
 /// Takes access only together with the record, and lists nothing.
@@ -49,6 +51,7 @@ pub static PLAIN: OutputKind = OutputKind {
     search: None,
     copy: None,
     place: None,
+    ask: None,
 };
 
 /// Judges access by what it was told.
@@ -64,6 +67,7 @@ pub static TOLD: OutputKind = OutputKind {
     search: None,
     copy: None,
     place: None,
+    ask: None,
 };
 
 /// Which shelf of which world, and settings that nobody asks for: a password, what changes an entry, and what does not.

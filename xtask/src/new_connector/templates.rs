@@ -275,6 +275,7 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     search: None,
     copy: None,
     place: None,
+    ask: None,
 };
 
 /// Settings of the output. Each field is a row of the manual, a field of the form and a rule of the validation.

@@ -27,8 +27,8 @@ pub(super) fn told(context: &Context<'_>, caller: &Caller<'_>, reader: &Reader) 
         let (name, kind) = outputs.iter().find_map(|name| Some((name, is_there(&name)?)))?;
         (!outputs.iter().any(|name| name == INDEX)).then(|| {
             format!(
-                "job {}: it sends to output {name} and not to the index; whoever searches that asks with what `ingather filter USER --engine {kind} \
-                 --output {name}` gives",
+                "job {}: it sends to output {name} and not to the index; `ingather search --output {name} QUERY` asks that, and others do by what \
+                 `ingather filter USER --engine {kind} --output {name}` gives",
                 job.name
             )
         })

@@ -1,5 +1,6 @@
 //! Search: the built-in index, as whoever asks.
 
+mod by_server;
 mod elsewhere;
 mod opened;
 
@@ -54,6 +55,7 @@ pub static SEARCH: Answering<Search, Found> = Answering {
         tool: true,
         problems: &[
             Code::Query,
+            Code::NoSuchOutput,
             Code::NoSuchUser,
             Code::NotVouched,
             Code::InvalidToken,
@@ -99,6 +101,9 @@ pub struct Search {
     /// Order: `score`, or a field with `+` for the smallest first or `-` for the largest.
     #[serde(default)]
     pub sort: Option<String>,
+    /// An output on a server, which is asked in the place of the index, in the query language there.
+    #[serde(default)]
+    pub output: Option<String>,
     /// Also count hits by media type and by job.
     #[serde(default)]
     pub facets: bool,
@@ -268,6 +273,9 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
     let reader = context.existing()?;
     let sort = request.sort.as_deref().map(Sort::read).transpose()?;
     let identity = identity(context, caller, &request)?;
+    if let Some(name) = request.output.as_deref().filter(|name| *name != INDEX) {
+        return by_server::search(context, caller, (&request, name, identity.as_ref()));
+    }
     let (index, access_filter) = opened::open(context, &reader, identity.as_ref())
         .map_err(|problem| elsewhere::instead(context, caller, &reader, problem))?;
     let names = reader.read(jobs::names)?;

@@ -121,6 +121,7 @@ macro_rules! plants {
                     search: None,
                     copy: None,
                     place: None,
+                    ask: None,
                 };
                 let told = check(&KIND, matches!(Plant::$plant, Plant::OpensForAnybody | Plant::ChecksNothing));
                 assert!(told.iter().any(|told| told.contains($word)), "{told:#?}");
