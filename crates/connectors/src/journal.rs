@@ -47,6 +47,8 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
+    ask: None,
 };
 
 /// Whether a journal may be a file that others can read.

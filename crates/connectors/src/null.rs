@@ -49,6 +49,8 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
+    ask: None,
 };
 
 fn open(value: &serde_json::Value, _context: &OutputContext) -> Result<Box<dyn Output>, Fault> {

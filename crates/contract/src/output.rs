@@ -10,7 +10,7 @@ use ingather_model::ids::{AclId, ContainerId, Digest};
 use ingather_model::run_counts::RunCounts;
 
 use crate::call::CallContext;
-use crate::search::{SearchRequest, SearchResults};
+use crate::search::{AskedEntry, AskedOutput, SearchRequest, SearchResults};
 use crate::settings::Schema;
 
 /// A kind of output, as registered.
@@ -45,6 +45,33 @@ pub struct OutputKind {
     /// Puts a copy of its last commit into a new folder, also beside a writer; where that commit stands, and none when it is not
     /// there yet. None where nothing is kept in the data directory.
     pub copy: Option<CopyOutput>,
+    /// What settings say of where its entries go, in words that are the same for the same place: no two outputs may share one. None where
+    /// its name says that, and for settings that say nothing of it. Secrets may be missing in the settings.
+    pub place: Option<fn(settings: &serde_json::Value) -> Option<String>>,
+    /// Asks the server that it is on, in the query language there. None where it is on none.
+    pub ask: Option<AskServer>,
+}
+
+/// Asks a server; none where it holds nothing of this store yet.
+///
+/// # Errors
+/// What the server refuses, or that it is away.
+pub type AskServer = fn(
+    settings: &serde_json::Value,
+    context: &OutputContext,
+    call: &CallContext,
+    asked: &AskedOutput<'_>,
+) -> Result<Option<AskedResults>, Fault>;
+
+/// The answer of a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AskedResults {
+    /// Where the output stood when it was asked.
+    pub stands: Generation,
+    /// How many entries match and pass the filter.
+    pub total: usize,
+    /// The page that was asked for, the best first.
+    pub hits: Vec<AskedEntry>,
 }
 
 /// Opens an output for looking; none when it is not there yet.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ingather_model::fault::Fault;
 
-use crate::access_filter::AccessFilter;
+use crate::access_filter::{AccessFilter, Reference};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -80,6 +80,34 @@ pub struct SearchResults {
     pub corrections: Vec<Correction>,
     /// Counts of all of them, when asked for.
     pub facets: Option<Facets>,
+}
+
+/// What a server is asked: a query of a person, and a filter that stands beside it in the query language there.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedOutput<'a> {
+    /// What to find, as the engine reads it; `*` finds everything.
+    pub query: &'a str,
+    /// What the user may see.
+    pub filter: &'a serde_json::Value,
+    /// Most hits to return.
+    pub limit: usize,
+    /// Hits to leave out before.
+    pub offset: usize,
+}
+
+/// An entry as a server shows it, with what whoever asked judges it by once more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AskedEntry {
+    /// The store that sent it.
+    pub store: String,
+    /// Number of its change.
+    pub seq: i64,
+    /// Hash of its id.
+    pub address: i64,
+    /// Who may see it.
+    pub reference: Reference,
+    /// What is shown of it.
+    pub hit: Hit,
 }
 
 /// One entry that matches.

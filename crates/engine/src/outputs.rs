@@ -8,12 +8,13 @@ use ingather_contract::call::CallContext;
 use ingather_contract::output::{Generation, OutputContext, OutputKind};
 use ingather_contract::registry::Registry;
 use ingather_model::access::identity::Group;
+use ingather_model::fault::Fault;
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
-use ingather_store::{Durability, Store, StoreError, deliveries, documents, jobs};
+use ingather_store::{Durability, Reader, Store, StoreError, deliveries, documents, jobs};
 
 pub(crate) use crate::delivery::misfit::UNDER_REPAIR;
 pub use crate::delivery::misfit::{Misfit, misfit};
@@ -51,10 +52,43 @@ pub(crate) fn try_open(store: &Store, registry: &Registry, data: &Path, name: &s
         store: store.reader().id().to_owned(),
         session: new_session(),
     };
-    match (kind.open)(&settings, &context) {
-        Ok(_) => Ok(()),
-        Err(fault) => Err(EngineError::Output { name: name.to_owned(), fault }),
+    let failed = |fault| EngineError::Output { name: name.to_owned(), fault };
+    let opened = (kind.open)(&settings, &context).map_err(failed)?;
+    if kind.capabilities.commits {
+        refuse_anothers(store.reader(), name, &opened.generation())?;
     }
+    Ok(())
+}
+
+/// Refuses what is another output's of this store, which its settings did not tell: the two would empty it in turns.
+fn refuse_anothers(reader: &Reader, name: &str, stands: &Generation) -> Result<()> {
+    let Some(other) = anothers(reader, name, stands)? else { return Ok(()) };
+    let told = format!(
+        "it leads to what output {other} fills; give one of the two another place, and `ingather apply` that; where {other} was given another \
+         place since, a run of a job of it comes first"
+    );
+    Err(EngineError::Output { name: name.to_owned(), fault: Fault::refused("shared", told) })
+}
+
+/// The other output of a store that what was opened belongs to; none: it is nobody else's here.
+///
+/// # Errors
+/// What the store says.
+pub fn anothers(reader: &Reader, name: &str, stands: &Generation) -> Result<Option<String>> {
+    if stands.identity == UNDER_REPAIR {
+        return Ok(None);
+    }
+    Ok(reader.read(|sql| {
+        for one in
+            connections::list(sql)?.into_iter().filter(|one| one.role == Role::Output && one.name != name)
+        {
+            let found = connections::find(sql, Role::Output, &one.name)?;
+            if found.is_some_and(|found| found.identity.as_ref() == Some(&stands.identity)) {
+                return Ok::<_, StoreError>(Some(one.name));
+            }
+        }
+        Ok(None)
+    })?)
 }
 
 /// The connection of an output that the first run would add; nothing is known to be held by it.
@@ -231,6 +265,9 @@ pub(crate) fn open_as_it_is(
     let output = (kind.open)(&connection.settings, &context)
         .map_err(|fault| EngineError::Output { name: connection.name.clone(), fault })?;
     let stands = output.generation();
+    if kind.capabilities.commits {
+        refuse_anothers(store.reader(), &connection.name, &stands)?;
+    }
     let session = (kind.capabilities.commits || kind.capabilities.told).then_some(session);
     Ok(Opened { capabilities: kind.capabilities, session, stands, definitions: None, output })
 }

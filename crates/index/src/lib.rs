@@ -55,6 +55,8 @@ pub const OUTPUT: OutputKind = OutputKind {
         Ok(Searcher::open(&context.data, &context.store)?.map(|searcher| Box::new(searcher) as _))
     }),
     copy: Some(|context, into| backup::snapshot(&context.data, into)),
+    place: None,
+    ask: None,
 };
 
 /// Code of faults of an index that a program of an earlier day wrote.

@@ -160,6 +160,11 @@ impl Problem {
         Problem { code, message: message.into(), in_the_log: String::new() }
     }
 
+    /// The same with more behind its sentence.
+    pub(crate) fn with(self, more: &str) -> Problem {
+        Problem { message: format!("{}{more}", self.message), ..self }
+    }
+
     /// The same, with a reason for those who read the log: whoever has asked is nobody to be told of it.
     pub(crate) fn logged(self, why: String) -> Problem {
         Problem { in_the_log: why, ..self }

@@ -38,7 +38,7 @@ pub struct Job {
     pub revision: i64,
     /// Fingerprint of the credentials that the source was last listed with; the column `reader`.
     pub credentials: Option<String>,
-    /// Why the last run ended early.
+    /// Why the last run ended early, or why the next one could not begin, whichever was later.
     pub error: Option<String>,
     /// A person paused it.
     pub paused: bool,
@@ -338,6 +338,12 @@ pub fn reread(sql: &mut Sql<'_>, id: JobId, rereads: i64) -> Result<()> {
 /// Opens the next run: its number. None when the job is paused, is being deleted or is gone.
 pub fn begin(sql: &mut Sql<'_>, id: JobId) -> Result<Option<i64>> {
     sql.one(&queries::JOB_BEGIN, &[Value::Int(id.0)], |row| row.int(0))
+}
+
+/// The next run could not begin, and why: told until one does.
+pub fn refuse(sql: &mut Sql<'_>, id: JobId, why: &str) -> Result<()> {
+    sql.execute(&queries::JOB_REFUSE, &[Value::Int(id.0), Value::Text(why)])?;
+    Ok(())
 }
 
 fn moved(sql: &mut Sql<'_>, statement: &'static queries::Statement, id: JobId, run: i64) -> Result<bool> {

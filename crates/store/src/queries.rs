@@ -179,6 +179,7 @@ queries! {
     shared JOB_NOTE_LOOKED = "job/note_looked";
     shared JOB_CREDENTIALS = "job/credentials";
     shared JOB_BEGIN = "job/begin";
+    shared JOB_REFUSE = "job/refuse";
     shared JOB_PAUSE = "job/pause";
     shared JOB_DRAIN = "job/drain";
     shared JOB_SWEEP = "job/sweep";

@@ -18,6 +18,8 @@ pub static MEMORY: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
+    ask: None,
 };
 
 /// Keeps what was committed.
@@ -32,6 +34,8 @@ pub static COMMITTING: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
+    ask: None,
 };
 
 /// Takes access only together with the record, and lists nothing.
@@ -46,6 +50,8 @@ pub static PLAIN: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
+    ask: None,
 };
 
 /// Judges access by what it was told.
@@ -60,6 +66,8 @@ pub static TOLD: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
+    ask: None,
 };
 
 /// Which shelf of which world, and settings that nobody asks for: a password, what changes an entry, and what does not.

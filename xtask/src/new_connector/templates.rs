@@ -274,6 +274,8 @@ pub(crate) const OUTPUT: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: None,
+    ask: None,
 };
 
 /// Settings of the output. Each field is a row of the manual, a field of the form and a rule of the validation.

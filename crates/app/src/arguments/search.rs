@@ -38,6 +38,9 @@ pub(crate) struct Search {
     /// largest [default: score]
     #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
     pub(crate) sort: Option<String>,
+    /// Ask this output on a server in the place of the index, in the query language there
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["sort", "facets", "explain_score"])]
+    pub(crate) output: Option<String>,
     /// Show every hit, also those that have the text of one before; `--json` always does
     #[arg(long)]
     pub(crate) all_copies: bool,

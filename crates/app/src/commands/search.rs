@@ -19,6 +19,7 @@ pub(crate) fn run(global: &Global, search: &Search) -> Result<u8> {
         limit: search.limit,
         offset: search.offset,
         sort: search.sort.clone(),
+        output: search.output.clone(),
         facets: search.facets,
         explain: search.explain_score,
         folds,

@@ -4,11 +4,13 @@ use ingather_contract::refers::Refers;
 use ingather_contract::repository::Repository;
 use ingather_model::ids::Digest;
 use ingather_model::job::schedule::Schedule;
+use ingather_model::limits;
 use ingather_store::jobs::Job;
 use ingather_store::{Durability, documents, events, runs};
 
 use super::{Engine, Mode, Options};
 use crate::error::{EngineError, Refusal, Result};
+use crate::inspect::kept_closed;
 use crate::lister::Lister;
 use crate::run::Run;
 use crate::run::dating::{self, Dating, Walk};
@@ -138,5 +140,9 @@ pub(super) fn settle(run: &Run, lister: &Lister<'_>) -> Result<()> {
 pub(super) fn notes(run: &Run) -> Result<Vec<String>> {
     let mut notes = run.author.repository.notes();
     notes.extend(left::notes(run)?);
+    if run.store.is_some() {
+        let kept = run.reader.read(|sql| kept_closed::find(sql, run.job.id))?;
+        notes.extend(kept.iter().take(limits::KEPT_CLOSED_TOLD_MAX).map(|one| one.sentence(&run.job)));
+    }
     Ok(notes)
 }

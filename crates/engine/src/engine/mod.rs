@@ -245,7 +245,7 @@ impl Engine {
         let (definition, repository) = (job.definition.clone(), self.repository(job)?);
         let pipeline = Pipeline::open(&definition, &self.registry)?;
         let writer = self.writer.as_ref().filter(|_| options.mode == Mode::Write);
-        let (outputs, uses, resending) = self.open_outputs(&definition, &pipeline, writer.is_some())?;
+        let (outputs, uses, resending) = self.open_outputs(job, &pipeline, writer)?;
         let credentials_changed = job.credentials.as_ref() != Some(&repository.credentials_fingerprint());
         let (attention, erased) = self.noted_before(job, repository.as_ref())?;
         let containers = match writer {

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use ingather_contract::secrets;
 use ingather_model::job::Definition;
 use ingather_store::connections::{self, Connection, Role};
+use ingather_store::jobs::{self, Job};
+use ingather_store::leases::Lease;
+use ingather_store::{Durability, Store};
 
 use super::Engine;
 use crate::delivery::job_output::JobOutput;
@@ -12,6 +15,9 @@ use crate::delivery::output_pool::OutputUse;
 use crate::error::{EngineError, Refusal, Result};
 use crate::outputs;
 use crate::visit::pipeline::Pipeline;
+
+/// The outputs of a job, what keeps them open, and what they send again by.
+type OpenOutputs = (Vec<JobOutput>, Vec<OutputUse>, BTreeMap<String, serde_json::Value>);
 
 impl Engine {
     /// The output of a connection, open in this process.
@@ -38,13 +44,30 @@ impl Engine {
         }
     }
 
-    /// All that a job sends to, what keeps them open, and what they send again by.
+    /// All that a job sends to. Why one of them cannot be opened is noted: there is no run on record that could tell of it, and the program
+    /// may end.
     pub(super) fn open_outputs(
         &self,
-        definition: &Definition,
+        job: &Job,
         pipeline: &Pipeline,
-        writes: bool,
-    ) -> Result<(Vec<JobOutput>, Vec<OutputUse>, BTreeMap<String, serde_json::Value>)> {
+        writer: Option<&(Store, Lease)>,
+    ) -> Result<OpenOutputs> {
+        let opened = self.opened(&job.definition, pipeline, writer.is_some());
+        let (Err(error @ EngineError::Output { .. }), Some((store, lease))) = (&opened, writer) else {
+            return opened;
+        };
+        let noted = store.write(Durability::Synced, |sql| {
+            lease.fence(sql)?;
+            jobs::refuse(sql, job.id, &error.to_string())
+        });
+        // What kept the run from beginning is the one to tell.
+        if let Err(failed) = noted {
+            tracing::warn!("it is not noted that a run of job {} could not begin: {failed}", job.name);
+        }
+        opened
+    }
+
+    fn opened(&self, definition: &Definition, pipeline: &Pipeline, writes: bool) -> Result<OpenOutputs> {
         let (mut outputs, mut uses, mut resending) = (Vec::new(), Vec::new(), BTreeMap::new());
         for name in &definition.outputs {
             let found = self.reader.read(|sql| connections::find(sql, Role::Output, name))?;

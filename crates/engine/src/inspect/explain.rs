@@ -20,7 +20,7 @@ use super::names::{ItemName, Target};
 use super::referrers::Referrers;
 use super::stage_acl::StageAcl;
 use super::trial::{Fate, Seen};
-use super::{cause, parts};
+use super::{cause, kept_closed, parts};
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use crate::run::id_set;
@@ -114,6 +114,7 @@ impl Engine {
         if matches!(cause.code.as_str(), "current" | "racy") {
             cause = self.read_in_part(job, repository.as_ref(), &item_name)?.unwrap_or(cause);
         }
+        let cause = self.with_kept_closed(job, row.as_ref(), cause)?;
         let id = row.as_ref().map(|row| row.known.id.0);
         let look_at =
             self.reader.read(|sql| id.map_or(Ok(None), |id| documents::dates::next_look(sql, id)))?;
@@ -135,6 +136,17 @@ impl Engine {
             document: item_name.shown(),
         };
         self.unless_erased(job, repository.as_ref(), &item_name, told)
+    }
+
+    /// The cause, and what keeps the folder of the document closed to those whom it lets in since, where something does.
+    fn with_kept_closed(&self, job: &Job, row: Option<&Row>, cause: Reason) -> Result<Reason> {
+        let known = row.and_then(|row| Some((row.known.id.0, row.known.container?)));
+        let Some(known) = known else { return Ok(cause) };
+        let kept = self.reader.read(|sql| kept_closed::about(sql, job, known))?;
+        Ok(match kept {
+            Some(kept) => Reason { message: format!("{}; {kept}", cause.message), ..cause },
+            None => cause,
+        })
     }
 
     /// What a person has erased is explained by that alone.

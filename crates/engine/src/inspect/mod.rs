@@ -6,6 +6,7 @@ mod cause;
 pub mod explain;
 mod external_sort;
 mod facts;
+pub(crate) mod kept_closed;
 mod left;
 mod names;
 pub mod overlaps;

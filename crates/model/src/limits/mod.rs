@@ -397,6 +397,10 @@ pub const LIST_PAGE_MAX: u32 = 10_000;
 pub const LIST_LOOKED_MAX: usize = 100_000;
 /// Items of a source that are looked through for the new name of a document that a person asks about.
 pub const EXPLAIN_ITEMS_MAX: usize = 1_000_000;
+/// Failed documents of a job that are looked at for what keeps its folders closed.
+pub const KEPT_CLOSED_LOOKED_MAX: usize = 1_000;
+/// Documents that keep folders closed and are told at the end of a run.
+pub const KEPT_CLOSED_TOLD_MAX: usize = 3;
 /// Documents of a job whose links are looked through for what leads to the one that a person asks about.
 pub const LINKS_LOOKED_MAX: usize = 1_000_000;
 /// Of these, how many at once.

@@ -24,6 +24,8 @@ pub const OPENSEARCH_REQUEST_MIB_MAX: u32 = 2_000;
 pub const OPENSEARCH_PATIENCE_MS_MAX: u64 = 60_000;
 /// The same where somebody waits to be told whether an output can be used, milliseconds.
 pub const OPENSEARCH_OPEN_PATIENCE_MS_MAX: u64 = 5_000;
+/// Characters of the piece of a text that a hit is shown with.
+pub const OPENSEARCH_SNIPPET_CHARS: usize = 160;
 /// The first pause between two attempts, milliseconds; each is twice the one before it.
 pub const OPENSEARCH_PAUSE_MS: u64 = 200;
 /// The longest one, also where a server asks for more.

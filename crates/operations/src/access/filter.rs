@@ -147,6 +147,15 @@ fn filter_for(context: &Context<'_>, caller: &Caller<'_>, request: AskFilter) ->
     })
 }
 
+/// A filter in the language of OpenSearch and Elasticsearch, as [`FILTER`] hands it out; for whoever sees everything what this store has sent.
+pub(crate) fn of_server(filter: &AccessFilter, known: (&str, i64)) -> Value {
+    let language = Language::Opensearch;
+    match filter {
+        AccessFilter::All => language.all_of(language.known(known), Vec::new()),
+        AccessFilter::Only { admitting, .. } => language.filter(admitting, &filter.refused(), known),
+    }
+}
+
 fn no_output(asked: Option<&str>, known: &[Declared]) -> Problem {
     let names: Vec<&str> = known.iter().map(|one| one.name.as_str()).collect();
     let there = if names.is_empty() { "none so far".to_owned() } else { names.join(", ") };
@@ -172,7 +181,7 @@ impl Language {
     ///
     /// Numbers of acls and containers are those of one store, and of one history of it: entries of another store, and with numbers above
     /// `ceiling`, the largest that this one has sent, are left out.
-    fn filter(self, admitting: &Admitting, refused: &[i64], (store, ceiling): (&str, i64)) -> Value {
+    fn filter(self, admitting: &Admitting, refused: &[i64], known: (&str, i64)) -> Value {
         let Admitting { acl_ids, containers, pending_containers } = admitting;
         let acls: Vec<i64> = acl_ids.iter().collect();
         let open: Vec<i64> = containers.iter().collect();
@@ -198,9 +207,13 @@ impl Language {
             let refused: Vec<String> = refused.iter().map(i64::to_string).collect();
             not.push(self.one_of(field::ADDRESS, refused));
         }
-        let known = [self.one_of(field::STORE, vec![store]), self.at_most(field::SEQ, ceiling)];
         let all = [self.one_of(field::ACL, acls), self.one_of(field::CONTAINER, open)];
-        self.all_of(all.into_iter().chain(known), not)
+        self.all_of(all.into_iter().chain(self.known(known)), not)
+    }
+
+    /// What this store has sent, as far as it has noted.
+    fn known(self, (store, ceiling): (&str, i64)) -> [Value; 2] {
+        [self.one_of(field::STORE, vec![store]), self.at_most(field::SEQ, ceiling)]
     }
 
     /// Entries in these containers that are of a job; 0: of none that there is.

@@ -30,7 +30,8 @@ const PLANNED: &str = r#"{"applied": false, "plan": "5e88a1f0c3d2b4a69788", "job
 const APPLIED: &str = r#"{"applied": true, "jobs": [{"job": "share", "change": "changes",
     "changes": ["exclude: none → drafts"]}], "connections": [{"connection": "files",
     "changes": ["throttle: none → [{\"fetches_at_once\":2}]"]}], "outputs": [{"connection": "opensearch:docs",
-    "changes": ["made: opensearch"]}], "authorities": [{"connection": "directory",
+    "changes": ["made: opensearch"], "unreached": "it was not reached, so that nobody knows whether it can be used: the server did not answer in time"}],
+    "authorities": [{"connection": "directory",
     "changes": ["made: listed"]}]}"#;
 
 /// Makes and changes jobs as a declaration says.
@@ -112,6 +113,9 @@ pub struct ConnectionChange {
     pub connection: String,
     /// What changes, a clause each.
     pub changes: Vec<String>,
+    /// Of an output that is stored all the same: why its server could not be asked, and what asks it again, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreached: Option<String>,
 }
 
 /// What becomes of one job.

@@ -154,7 +154,7 @@ impl AuthorityChange {
                 lines
             }
         };
-        ConnectionChange { connection: self.name.clone(), changes }
+        ConnectionChange { connection: self.name.clone(), changes, unreached: None }
     }
 
     /// What it changes is part of the name of a plan.

@@ -25,6 +25,8 @@ pub(super) struct OutputChange {
     before: Option<Value>,
     after: Value,
     settings: Value,
+    /// Why its server could not be asked whether that can be.
+    unreached: Option<String>,
 }
 
 impl OutputChange {
@@ -46,7 +48,10 @@ impl OutputChange {
                     .collect()
             }
         };
-        ConnectionChange { connection: self.name.clone(), changes }
+        let unreached = self.unreached.as_ref().map(|why| {
+            format!("it was not reached, so that nobody knows whether it can be used: {why}; `ingather doctor` looks at it again")
+        });
+        ConnectionChange { connection: self.name.clone(), changes, unreached }
     }
 
     /// What it changes is part of the name of a plan.
@@ -76,7 +81,31 @@ pub(super) fn outputs(
     for (name, after) in given.iter().filter(|(_, one)| is_declared(&context.registry, &one.kind)) {
         changes.extend(change(context, places, reader, (name, after))?);
     }
+    refuse_shared(context, reader, &changes)?;
     Ok(changes)
+}
+
+/// Refuses a place that two outputs would fill: they would empty it in turns. What was declared so before is not refused for another one.
+fn refuse_shared(context: &Context<'_>, reader: Option<&Reader>, changes: &[OutputChange]) -> Result<()> {
+    let place = |kind: &str, settings: &Value| context.registry.output(kind)?.place?(settings);
+    let stored = reader.map(|reader| reader.read(connections::list)).transpose()?.unwrap_or_default();
+    let changes_too = |name: &str| changes.iter().any(|change| change.name == name);
+    let stays = stored.iter().filter(|one| one.role == Role::Output && !changes_too(&one.name));
+    let mut taken: BTreeMap<String, &str> =
+        stays.filter_map(|one| Some((place(&one.kind, &one.settings)?, one.name.as_str()))).collect();
+    for change in changes {
+        let Some(at) = place(change.kind, &change.settings) else { continue };
+        if let Some(other) = taken.get(&at) {
+            let sentence = format!(
+                "output {}: output {other} fills {at} already, and each output has a place of its own; name another index, or have jobs name \
+                 {other}",
+                change.name
+            );
+            return Err(Problem::new(Code::Settings, sentence));
+        }
+        taken.insert(at, &change.name);
+    }
+    Ok(())
 }
 
 fn change(
@@ -123,11 +152,13 @@ fn change(
     // Where there is no inventory yet, no index can be its own.
     let store = reader.map_or_else(String::new, |reader| reader.id().to_owned());
     let to = OutputContext { data: context.host.data().to_owned(), store, session: 0 };
-    match (known_kind.check)(&settings, &to) {
-        Ok(()) | Err(Fault::Passing { .. }) => {}
+    // A server that is away for now keeps nobody from declaring what is on it.
+    let unreached = match (known_kind.check)(&settings, &to) {
+        Ok(()) => None,
+        Err(fault @ Fault::Passing { .. }) => Some(fault.reason().message),
         Err(fault) => return Err(refuse(&fault.reason().message)),
-    }
+    };
     let shown = |settings: Value| secrets::hidden(&context.registry, Role::Output, kind, settings);
     let (before, after) = (known.map(shown), shown(settings.clone()));
-    Ok(Some(OutputChange { name: name.to_owned(), kind, before, after, settings }))
+    Ok(Some(OutputChange { name: name.to_owned(), kind, before, after, settings, unreached }))
 }

@@ -49,6 +49,7 @@ impl RepositoryChange {
         ConnectionChange {
             connection: self.connection.clone(),
             changes: changes.into_iter().flatten().collect(),
+            unreached: None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Search: the built-in index, as whoever asks.
 
+mod by_server;
+mod elsewhere;
 mod opened;
 
 use std::collections::BTreeSet;
@@ -53,6 +55,7 @@ pub static SEARCH: Answering<Search, Found> = Answering {
         tool: true,
         problems: &[
             Code::Query,
+            Code::NoSuchOutput,
             Code::NoSuchUser,
             Code::NotVouched,
             Code::InvalidToken,
@@ -98,6 +101,9 @@ pub struct Search {
     /// Order: `score`, or a field with `+` for the smallest first or `-` for the largest.
     #[serde(default)]
     pub sort: Option<String>,
+    /// An output on a server, which is asked in the place of the index, in the query language there.
+    #[serde(default)]
+    pub output: Option<String>,
     /// Also count hits by media type and by job.
     #[serde(default)]
     pub facets: bool,
@@ -145,7 +151,8 @@ pub struct FoundSummary {
     pub hits: usize,
     /// Counts of all that match, when asked for.
     pub facets: Option<Facets>,
-    /// How the query was understood, where that may surprise, and that an authority was missing; a sentence each.
+    /// How the query was understood, where that may surprise, that an authority was missing, and, where nothing was found, what is in other
+    /// outputs alone; a sentence each.
     pub notes: Vec<String>,
     /// Words that nothing has, and what was searched instead.
     pub corrections: Vec<Correction>,
@@ -266,7 +273,11 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
     let reader = context.existing()?;
     let sort = request.sort.as_deref().map(Sort::read).transpose()?;
     let identity = identity(context, caller, &request)?;
-    let (index, access_filter) = opened::open(context, &reader, identity.as_ref())?;
+    if let Some(name) = request.output.as_deref().filter(|name| *name != INDEX) {
+        return by_server::search(context, caller, (&request, name, identity.as_ref()));
+    }
+    let (index, access_filter) = opened::open(context, &reader, identity.as_ref())
+        .map_err(|problem| elsewhere::instead(context, caller, &reader, problem))?;
     let names = reader.read(jobs::names)?;
     let names: Vec<(i64, String)> = names.into_iter().map(|(job, name)| (job.0, name)).collect();
     let moved = moved(context, &reader, &request.query)?;
@@ -294,6 +305,9 @@ fn search(context: &Context<'_>, caller: &Caller<'_>, request: Search) -> Result
         if !caller.has(Role::Operator) && !answer.unfinished.is_empty() {
             answer.unfinished = vec![SOMETHING_UNFINISHED.to_owned()];
         }
+    }
+    if request.advise && answer.summary.total == 0 {
+        answer.summary.notes.extend(elsewhere::told(context, caller, &reader)?);
     }
     if request.advise && caller.has(Role::Operator) {
         answer.resends = resends(&reader, None)?;

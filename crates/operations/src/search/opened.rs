@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::problem::{Problem, Result};
 
 /// Times that an index is opened again because the inventory knows a later commit.
-const ATTEMPTS_MAX: usize = 5;
+pub(super) const ATTEMPTS_MAX: usize = 5;
 
 /// Has the index open that people search in a service, as of its last commit.
 pub fn renew(context: &Context<'_>) {

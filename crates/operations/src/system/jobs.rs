@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::in_words::{are, time};
 use crate::jobs::moving::addresses::{Placed, clash};
 use crate::jobs::resends_in_words;
-use crate::jobs::status::missing_names;
+use crate::jobs::status::{missing_names, refused};
 use crate::jobs::sync::overlap_in_words;
 use crate::problem::Result;
 
@@ -125,7 +125,8 @@ pub(super) fn of_runs(
     let is_done = Sources::of_root(&job.root).are_pushed()
         && reader.read(|sql| queue::count_due(sql, job.id, i64::MAX))? == 0;
     looks.extend(unattended(job, holder, &again).filter(|_| !is_done));
-    looks.extend(suspended(context, reader, job)?);
+    let ended = last.first().and_then(|run| run.error.as_deref());
+    looks.extend(suspended(context, reader, job, (ended, &again))?);
     looks.push(last_run(job, (last.first(), good.as_ref()), holder, &again));
     if let Some(run) = last.first() {
         looks.extend(what_waits_for_people(reader, job, run, context.now(), &again)?);
@@ -235,7 +236,12 @@ fn unattended(job: &Job, holder: Option<&str>, again: &str) -> Option<Look> {
 }
 
 /// What a job needs and is not there: it goes on by itself when it is.
-fn suspended(context: &Context<'_>, reader: &Reader, job: &Job) -> Result<Option<Look>> {
+fn suspended(
+    context: &Context<'_>,
+    reader: &Reader,
+    job: &Job,
+    (ended, again): (Option<&str>, &str),
+) -> Result<Option<Look>> {
     let name = &job.name;
     let missing = missing_names(context, reader, job)?;
     if !missing.is_empty() {
@@ -246,9 +252,12 @@ fn suspended(context: &Context<'_>, reader: &Reader, job: &Job) -> Result<Option
         );
         return Ok(Some(Look::bad("connector", says, advice)));
     }
-    Ok(context.host.process().refused(job.id).map(|why| {
+    Ok(refused(context, job, ended).map(|why| {
         let says = format!("job {name}: its last run could not begin: {why}");
-        Look::bad("refused", says, "mend what is named; a schedule tries again by itself".to_owned())
+        let advice = format!(
+            "mend what is named: `ingather doctor` looks at it again; then {again} goes on, or a schedule does by itself"
+        );
+        Look::bad("refused", says, advice)
     }))
 }
 

@@ -86,6 +86,10 @@ fn status(engine: &Engine, connection: &Connection) -> std::result::Result<Outpu
         }
         let Some(looking) = looking else { return Ok(OutputStatus::Absent) };
         let stands = looking.generation();
+        let anothers = outputs::anothers(&engine.reader, &connection.name, &stands);
+        if let Some(other) = anothers.map_err(|error| error.to_string())? {
+            return Err(format!("it leads to what output {other} fills; give one of the two another place"));
+        }
         // Asked after the output was opened: what it noted before a change was sent, it knows by now.
         let known = self::connection(engine, &connection.name)?;
         match misfit(&known, &stands) {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::http::{Method, Reply, Request};
-use super::server::{AWAY, Answer, Patience, Said, Server, Waits, not_allowed, refused, replaced};
+use super::server::{AWAY, Answer, Patience, Said, Server, Waits, not_allowed, refused};
 
 /// What is asked for in an answer: what became of each entry and why.
 const TOLD: &str = "filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason,error,status";
@@ -190,8 +190,10 @@ impl Bulk<'_> {
             // There was none to be removed.
             let is_missing = of.error.is_none() && of.status == 404 && is_removed;
             let said = of.error.unwrap_or_default();
+            if let Some(lost) = said.lost() {
+                return Err(lost);
+            }
             self.outcomes[*at] = match of.status {
-                _ if said.is_lost() => return Err(replaced()),
                 _ if is_done || is_missing => Outcome::Done,
                 409 => Outcome::Newer,
                 401 | 403 if !said.passes(of.status) => return Err(not_allowed(&said)),

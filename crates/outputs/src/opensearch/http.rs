@@ -1,6 +1,7 @@
 //! Requests to one server: bounded in time and bytes, with certificates that are always checked, and without TLS to this machine alone. No
 //! redirect is followed: credentials and texts go where the settings say and nowhere else.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -108,7 +109,12 @@ impl Http {
             (Method::Put, _) => self.with_headers(agent.put(&at), request).send(request.body),
             (Method::Post, _) => self.with_headers(agent.post(&at), request).send(request.body),
         };
-        let mut reply = read(answer.map_err(in_words)?, request.answer_max)?;
+        let is_plain = !self.url.starts_with("https://");
+        let read = answer.and_then(|answer| read(answer, request.answer_max));
+        let mut reply = read.map_err(|error| in_words(error, is_plain))?;
+        if is_plain && reply.status == 400 && String::from_utf8_lossy(&reply.body).contains("HTTPS") {
+            return Err(Failure::Untrusted("the server speaks TLS; write https:// in `url`".to_owned()));
+        }
         // Nothing else is told to people. What an index holds is put back as it was read.
         if reply.status >= 400 || request.is_lines {
             reply.body = without(reply.body, &self.hidden);
@@ -145,16 +151,17 @@ fn without(body: Vec<u8>, hidden: &[String]) -> Vec<u8> {
     })
 }
 
-fn read(mut answer: Response<Body>, answer_max: u64) -> Result<Reply, Failure> {
+fn read(mut answer: Response<Body>, answer_max: u64) -> Result<Reply, Error> {
     let text = |name| answer.headers().get(name).and_then(|value: &header::HeaderValue| value.to_str().ok());
     let rest_ms = text("retry-after").and_then(|seconds| seconds.parse::<u64>().ok());
     let rest_ms = rest_ms.map(|seconds| seconds.saturating_mul(1_000));
     let status = answer.status().as_u16();
-    let body = answer.body_mut().with_config().limit(answer_max).read_to_vec().map_err(in_words)?;
+    let body = answer.body_mut().with_config().limit(answer_max).read_to_vec()?;
     Ok(Reply { status, body, rest_ms })
 }
 
-fn in_words(error: Error) -> Failure {
+/// `is_plain`: it was asked without TLS.
+fn in_words(error: Error, is_plain: bool) -> Failure {
     match error {
         Error::Timeout(_) => Failure::Unanswered("the server did not answer in time".to_owned()),
         Error::BodyExceedsLimit(_) | Error::LargeResponseHeader(..) => Failure::TooLarge,
@@ -164,7 +171,26 @@ fn in_words(error: Error) -> Failure {
         Error::Io(error) if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
             Failure::Untrusted(format!("the certificate of the server is not accepted: {error}"))
         }
-        error => Failure::Unanswered(format!("the server cannot be asked: {error}")),
+        error => {
+            let hint =
+                if is_plain && speaks_otherwise(&error) { "; does it speak TLS? write https://" } else { "" };
+            Failure::Unanswered(format!("the server cannot be asked: {error}{hint}"))
+        }
+    }
+}
+
+/// Whether somebody is there who answers in no HTTP, or not at all.
+fn speaks_otherwise(error: &Error) -> bool {
+    match error {
+        Error::Protocol(_) | Error::Http(_) => true,
+        Error::Io(error) => matches!(
+            error.kind(),
+            ErrorKind::ConnectionReset
+                | ErrorKind::ConnectionAborted
+                | ErrorKind::UnexpectedEof
+                | ErrorKind::BrokenPipe
+        ),
+        _ => false,
     }
 }
 

@@ -301,7 +301,7 @@ impl Index {
         let answer_max = limits::OPENSEARCH_ANSWER_BYTES_MAX;
         let request = Request { method: Method::Delete, path: &path, body: b"", is_lines: false, answer_max };
         let reply = server.ask(waits, &request)?;
-        if reply.status != 200 && !Said::of(&reply).is_lost() {
+        if reply.status != 200 && Said::of(&reply).lost().is_none() {
             return Err(refused(&reply));
         }
         let store = self.mark.store.clone();

@@ -1,6 +1,7 @@
 //! OpenSearch and Elasticsearch: one index, delivered to in bulk requests; newest wins by the number of a change, which is the version of its
 //! entry there.
 
+mod asking;
 mod bulk;
 mod entry;
 mod fold;
@@ -22,6 +23,7 @@ use ingather_contract::settings as contract_settings;
 use ingather_model::fault::Fault;
 use serde_json::Value;
 
+use self::http::Method;
 use self::index::{Index, Mark};
 use self::listing::Listing;
 use self::server::{Server, Waits};
@@ -39,6 +41,8 @@ pub const OUTPUT: OutputKind = OutputKind {
     discard: None,
     search: None,
     copy: None,
+    place: Some(settings::place),
+    ask: Some(asking::ask),
 };
 
 fn open(value: &Value, context: &OutputContext) -> Result<Box<dyn Output>, Fault> {

@@ -32,6 +32,9 @@ pub(super) struct Said {
     pub(super) kind: String,
     #[serde(default)]
     pub(super) reason: Option<String>,
+    /// The index that it speaks of.
+    #[serde(default)]
+    index: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -51,7 +54,7 @@ impl Said {
     pub(super) fn of(reply: &Reply) -> Said {
         match serde_json::from_slice::<Refusal>(&reply.body).map(|refusal| refusal.error) {
             Ok(SaidSomehow::Fully(said)) => said,
-            Ok(SaidSomehow::Shortly(reason)) => Said { kind: String::new(), reason: Some(reason) },
+            Ok(SaidSomehow::Shortly(reason)) => Said { reason: Some(reason), ..Said::default() },
             Err(_) => Said::default(),
         }
     }
@@ -66,9 +69,13 @@ impl Said {
         said.trim_end_matches('.').to_owned()
     }
 
-    /// The index is not there.
-    pub(super) fn is_lost(&self) -> bool {
-        matches!(self.kind.as_str(), "index_not_found_exception" | "index_closed_exception")
+    /// The index is not there, or is closed: what that means.
+    pub(super) fn lost(&self) -> Option<Fault> {
+        match self.kind.as_str() {
+            "index_not_found_exception" => Some(replaced()),
+            "index_closed_exception" => Some(closed(self.index.as_deref())),
+            _ => None,
+        }
     }
 
     /// It goes by: nodes that join, disks that are full, queues that are.
@@ -234,9 +241,10 @@ pub(super) enum Answer {
 /// The fault of an answer that refuses what was asked.
 pub(super) fn refused(reply: &Reply) -> Fault {
     let said = Said::of(reply);
-    match said.is_lost() || reply.status == 404 {
-        true => replaced(),
-        false => {
+    match said.lost() {
+        Some(lost) => lost,
+        None if reply.status == 404 => replaced(),
+        None => {
             Fault::refused(AWAY, format!("the server refuses it ({}): {}", reply.status, said.sentence()))
         }
     }
@@ -251,7 +259,18 @@ pub(super) fn not_allowed(said: &Said) -> Fault {
 pub(super) fn replaced() -> Fault {
     Fault::passing(
         REPLACED,
-        "the index was dropped, closed or replaced while it was written to; run again, and everything is sent",
+        "the index was dropped or replaced while it was written to; run again, and everything is sent",
+    )
+}
+
+/// Said of an index that somebody has closed: no run opens it.
+fn closed(index: Option<&str>) -> Fault {
+    let (named, path) = index.map_or((String::new(), "INDEX"), |index| (format!(" {index}"), index));
+    Fault::passing(
+        REPLACED,
+        format!(
+            "the index{named} is closed at its server, which lets nobody read or write it; open it there (`POST /{path}/_open`), then run again"
+        ),
     )
 }
 
@@ -261,15 +280,14 @@ mod tests {
 
     #[test]
     fn what_a_server_says_is_one_short_line_without_a_text_of_a_document() {
-        let sentence = |reason: &str| {
-            Said { kind: "some_exception".to_owned(), reason: Some(reason.to_owned()) }.sentence()
-        };
+        let kind = || Said { kind: "some_exception".to_owned(), ..Said::default() };
+        let sentence = |reason: &str| Said { reason: Some(reason.to_owned()), ..kind() }.sentence();
         let wrong = "failed to parse field [size] of type [long] in document with id '1'. Preview of field's value: 'SECRET'";
         assert_eq!(sentence(wrong), "failed to parse field [size] of type [long] in document with id '1'");
         let immense = "one immense term in field=\"body\". The prefix of the first immense term is: '[83, 69, 67]...', original";
         assert_eq!(sentence(immense), "one immense term in field=\"body\"");
         assert_eq!(sentence("two\nlines\tand a stop."), "two lines and a stop");
         assert_eq!(sentence(&"x".repeat(9_999)).len(), limits::OPENSEARCH_SAID_MAX);
-        assert_eq!(Said { kind: "some_exception".to_owned(), reason: None }.sentence(), "some_exception");
+        assert_eq!(kind().sentence(), "some_exception");
     }
 }

@@ -124,6 +124,16 @@ pub(super) fn read(value: &Value) -> Result<Meant, Fault> {
     settings::read::<Settings>(value)?.meant().map_err(|told| Fault::refused("settings", told))
 }
 
+/// Where entries go, however the address of the server is spelt.
+pub(super) fn place(value: &Value) -> Option<String> {
+    let (url, index) = (value["url"].as_str()?, value["index"].as_str()?);
+    let at: Uri = url.parse().ok()?;
+    let (scheme, host) = (at.scheme_str()?.to_ascii_lowercase(), at.host()?.to_ascii_lowercase());
+    let port = at.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
+    let below = at.path().trim_end_matches('/');
+    Some(format!("index {index} of {scheme}://{host}:{port}{below}"))
+}
+
 impl Settings {
     fn meant(self) -> Result<Meant, String> {
         let url = self.url.trim_end_matches('/').to_owned();
@@ -196,6 +206,30 @@ mod tests {
         let fields = settings.as_object_mut().unwrap();
         fields.extend(more.as_object().cloned().unwrap());
         read(&settings).err().map(|fault| fault.reason().message)
+    }
+
+    #[test]
+    fn an_index_is_at_one_place_however_its_server_is_spelt() {
+        let at =
+            |url: &str, index: &str| place(&json!({"url": url, "index": index, "password": {"sealed": 1}}));
+        let one = at("https://search.example.org", "docs").unwrap();
+        assert_eq!(one, "index docs of https://search.example.org:443");
+        for same in [
+            "https://SEARCH.example.org/",
+            "https://search.example.org:443",
+            "HTTPS://search.example.org:443/",
+        ] {
+            assert_eq!(at(same, "docs").as_ref(), Some(&one), "{same}");
+        }
+        for other in [
+            "http://search.example.org",
+            "https://search.example.org:9200",
+            "https://search.example.org/below",
+        ] {
+            assert_ne!(at(other, "docs").as_ref(), Some(&one), "{other}");
+        }
+        assert_ne!(at("https://search.example.org", "docs2"), Some(one));
+        assert_eq!(place(&json!({"index": "docs"})), None);
     }
 
     #[test]

@@ -210,8 +210,8 @@ impl Opened {
         let read: ReadBack = serde_json::from_slice(&reply.body).map_err(|error| {
             Fault::passing("server", format!("the answer of the server cannot be read: {error}"))
         })?;
-        if read.docs.iter().any(|one| one.error.as_ref().is_some_and(server::Said::is_lost)) {
-            return Err(server::replaced());
+        if let Some(lost) = read.docs.iter().find_map(|one| one.error.as_ref()?.lost()) {
+            return Err(lost);
         }
         if let Some(said) = read.docs.iter().find_map(|one| one.error.as_ref()) {
             return Err(Fault::passing("server", said.sentence()));

@@ -146,6 +146,8 @@ pub enum InjectedFault {
     HalfAnswer,
     /// The server does not hear it; this status is answered.
     Refused(u16),
+    /// The server does it, and this is told in the place of its answer.
+    Told(&'static str),
 }
 
 /// A request that a proxy has heard.
@@ -276,6 +278,10 @@ fn pass_on(
         InjectedFault::AnswerLost => {
             exchange(server, &asked)?;
             return None;
+        }
+        InjectedFault::Told(told) => {
+            exchange(server, &asked)?;
+            answer("200 OK", told.as_bytes())
         }
         InjectedFault::None | InjectedFault::HalfAnswer => {
             let Message { first, mut body, .. } = exchange(server, &asked)?;

@@ -308,8 +308,8 @@ static SHELVES: LazyLock<Mutex<HashMap<String, Arc<Mutex<Shelf>>>>> = LazyLock::
 
 /// The shelf of an output, made when it is not there.
 pub fn shared(world: &str, name: &str) -> Arc<Mutex<Shelf>> {
-    let key = format!("{world}/{name}");
-    SHELVES.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone()
+    let mut shelves = SHELVES.lock().unwrap_or_else(PoisonError::into_inner);
+    shelves.entry(format!("{world}/{name}")).or_insert_with(|| Shelf::of_name(name)).clone()
 }
 
 /// The shelf itself.

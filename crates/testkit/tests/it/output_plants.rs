@@ -120,6 +120,8 @@ macro_rules! plants {
                     discard: None,
                     search: None,
                     copy: None,
+                    place: None,
+                    ask: None,
                 };
                 let told = check(&KIND, matches!(Plant::$plant, Plant::OpensForAnybody | Plant::ChecksNothing));
                 assert!(told.iter().any(|told| told.contains($word)), "{told:#?}");

@@ -54,8 +54,11 @@ fn tell(applied: &Applied) {
         ("authority", &applied.authorities),
     ];
     for (role, changed) in changed {
-        for ConnectionChange { connection, changes } in changed {
+        for ConnectionChange { connection, changes, unreached } in changed {
             show::line(&format!("{role} {connection}: {what}: {}", changes.join("; ")));
+            if let Some(unreached) = unreached {
+                show::line(&format!("  {unreached}"));
+            }
         }
     }
     match &applied.plan {

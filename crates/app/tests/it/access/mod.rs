@@ -206,6 +206,8 @@ impl<'p> World<'p> {
             if let Some(engine) = &self.engine {
                 let found = search_engine::found(engine, &self.sandbox, person);
                 self.are_the_same((&format!("{when}, by the search engine"), person), &opens, &found);
+                let found = search_engine::asked(&self.sandbox, person, "*");
+                self.are_the_same((&format!("{when}, by `search --output`"), person), &opens, &found);
             }
         }
     }

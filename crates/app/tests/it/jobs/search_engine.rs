@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use ingather_testkit::search_engine::{Heard, InjectedFault, Proxy, SearchEngine};
@@ -24,8 +26,15 @@ fn declared(engine: &SearchEngine, url: &str, count: usize) -> Sandbox {
 }
 
 fn declare(sandbox: &Sandbox, settings: Value) -> Answer {
+    declare_all(sandbox, &[(OUTPUT, settings)])
+}
+
+fn declare_all(sandbox: &Sandbox, all: &[(&str, Value)]) -> Answer {
     let file = sandbox.path().join("declaration.json");
-    let outputs = json!({OUTPUT: {"kind": "opensearch", "settings": settings}});
+    let declared = |(name, settings): &(&str, Value)| {
+        ((*name).to_owned(), json!({"kind": "opensearch", "settings": settings}))
+    };
+    let outputs: serde_json::Map<String, Value> = all.iter().map(declared).collect();
     std::fs::write(&file, json!({"version": 1, "outputs": outputs}).to_string()).unwrap();
     sandbox.run(&["apply", "-f", file.to_str().unwrap()])
 }
@@ -282,6 +291,10 @@ fn an_output_on_a_server_is_declared_before_a_job_names_it_and_its_secrets_are_s
                 && !shown.contains(&format!("\"password\": \"{password}\"")),
             "{shown}"
         );
+        for wrong in ["opensearch:wrong", "opensearch", "docs", "opensearh:docs"] {
+            let form = format!("`--to {OUTPUT}`");
+            sandbox.run(&["sync", "root", "--to", wrong]).refuses(2, &[wrong, "declared so far", &form]);
+        }
         settings["password"] = json!("(hidden)");
         settings["timeout_s"] = json!(20);
         assert!(declare(&sandbox, settings).exits(0).out.contains("timeout_s"));
@@ -306,6 +319,162 @@ fn its_first_job_may_be_declared_with_it(engine: &SearchEngine) {
     sandbox.run(&apply).exits(0);
     assert_eq!(synced(&sandbox), counted(&[("added", 1)]));
     is_exact(&sandbox, engine);
+}
+
+#[test]
+fn the_status_names_the_job_and_the_output_whose_server_lets_no_run_begin() {
+    for engine in SearchEngine::each("the_status_names_the_job_and_the_output_whose_server_lets_no_run_begin")
+    {
+        let refuses = Arc::new(AtomicU16::new(0));
+        let status = refuses.clone();
+        let proxy = Proxy::before(&engine.url, move |_| match status.load(Ordering::Relaxed) {
+            0 => InjectedFault::None,
+            status => InjectedFault::Refused(status),
+        });
+        let sandbox = declared(&engine, &proxy.url, 3);
+        synced(&sandbox);
+        assert!(sandbox.run(&["status"]).exits(0).out.ends_with("all is well\n"));
+        for (status, why) in [(401, "does not take the credentials"), (503, "is busy or away (503)")] {
+            refuses.store(status, Ordering::Relaxed);
+            sandbox.run(&["sync", "root", "--to", OUTPUT]).refuses(3, &[OUTPUT, why]);
+            let told = sandbox.run(&["status"]).exits(1).out;
+            let said = format!("job root: its last run could not begin: output {OUTPUT}: ");
+            assert!(
+                told.contains(&said) && told.contains(why) && told.contains("`ingather doctor`"),
+                "{told}"
+            );
+            refuses.store(0, Ordering::Relaxed);
+            synced(&sandbox);
+            assert!(sandbox.run(&["status"]).exits(0).out.ends_with("all is well\n"));
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_away_when_its_output_is_declared_is_told_with_the_reason() {
+    let sandbox = Sandbox::sqlite();
+    // Nobody listens where somebody has just ceased to.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let settings = json!({"url": format!("http://127.0.0.1:{port}"), "index": "docs"});
+    let file = sandbox.path().join("declaration.json");
+    let outputs = json!({OUTPUT: {"kind": "opensearch", "settings": settings}});
+    std::fs::write(&file, json!({"version": 1, "outputs": outputs}).to_string()).unwrap();
+    let apply = ["apply", "-f", file.to_str().unwrap()];
+    let says = ["made: opensearch", "not reached", "cannot be asked", "`ingather doctor`"];
+    for flags in [&["--dry-run"][..], &[]] {
+        let told = sandbox.run(&[&apply[..], flags].concat()).exits(0).out;
+        assert!(says.iter().all(|word| told.contains(word)), "{told}");
+    }
+    let looked = sandbox.run(&["doctor"]).exits(1).out;
+    assert!(looked.contains(&format!("output {OUTPUT}: the server cannot be asked")), "{looked}");
+    for engine in
+        SearchEngine::each("a_server_that_is_away_when_its_output_is_declared_is_told_with_the_reason")
+    {
+        let told = declare(&sandbox, engine.settings()).exits(0).out;
+        assert!(!told.contains("not reached"), "{told}");
+        sandbox.run(&["doctor"]).exits(0);
+    }
+}
+
+#[test]
+fn a_refused_document_that_keeps_its_folder_closed_is_named_with_what_to_do() {
+    for engine in
+        SearchEngine::each("a_refused_document_that_keeps_its_folder_closed_is_named_with_what_to_do")
+    {
+        let sandbox = Sandbox::sqlite();
+        (0..30).for_each(|n| sandbox.write(&format!("{n}.txt"), "a text"));
+        ["d/big.txt", "d/small.txt"].iter().for_each(|name| sandbox.write(name, "a text"));
+        let mut settings = engine.settings();
+        settings["request_mib"] = json!(1);
+        declare(&sandbox, settings).exits(0);
+        let folder = sandbox.root().join("d");
+        files::tool("chmod", &["0700"], &folder);
+        files::settle(&sandbox.root());
+        synced(&sandbox);
+
+        // One request has no room for it, and what the index holds of it is for whom the folder let in before.
+        sandbox.write("d/big.txt", &"word ".repeat(300_000));
+        files::tool("chmod", &["0755"], &folder);
+        files::settle(&sandbox.root());
+        let sync = ["sync", "root", "--to", OUTPUT];
+        let told = sandbox.run(&sync).exits(1).err;
+        let refused = format!("output {OUTPUT} refused it");
+        let says = ["stays as closed as it was", "`d/big.txt`", &refused, "--exclude"];
+        assert!(says.iter().all(|word| told.contains(word)), "{told}");
+        let explained = |name: &str| sandbox.run(&["document", "explain", "root", name]).out;
+        let of_other = explained("d/small.txt");
+        let says = ["is up to date", "`d/big.txt`", &refused, "as closed as it was", "--exclude"];
+        assert!(says.iter().all(|word| of_other.contains(word)), "{of_other}");
+        let of_itself = explained("d/big.txt");
+        let says = [&format!("output {OUTPUT} refused `d/big.txt`"), "what outputs hold of it keeps folder"];
+        assert!(says.iter().all(|word| of_itself.contains(*word)), "{of_itself}");
+        assert!(!explained("0.txt").contains("closed"));
+
+        let leave_out = [&sync[..], &["--exclude", "big.txt", "--update"]].concat();
+        let told = sandbox.run(&leave_out).exits(0).err;
+        assert!(!told.contains("closed"), "{told}");
+        assert!(!explained("d/small.txt").contains("closed"));
+    }
+}
+
+#[test]
+fn a_search_of_what_went_to_another_output_alone_says_where_to_ask() {
+    for engine in SearchEngine::each("a_search_of_what_went_to_another_output_alone_says_where_to_ask") {
+        let sandbox = declared(&engine, &engine.url, 3);
+        synced(&sandbox);
+        let says = [
+            "no index",
+            &format!("job root: it sends to output {OUTPUT} and not to the index"),
+            "`ingather filter USER",
+        ];
+        sandbox.run(&["search", "text"]).refuses(3, &says);
+        // An index that others fill has nothing of it, and says so only where it has nothing to show.
+        std::fs::create_dir(sandbox.path().join("other")).unwrap();
+        std::fs::write(sandbox.path().join("other/o.txt"), "pear").unwrap();
+        sandbox.run(&["sync", "other"]).exits(0);
+        let nothing = sandbox.run(&["search", "text"]).exits(0).err;
+        assert!(says[1..].iter().all(|word| nothing.contains(word)), "{nothing}");
+        let found = sandbox.run(&["search", "pear"]).exits(0);
+        assert!(found.out.contains("o.txt") && !found.err.contains("opensearch"), "{found:?}");
+    }
+}
+
+#[test]
+fn two_outputs_never_take_turns_in_one_index() {
+    const OTHER: &str = "opensearch:other";
+    for engine in SearchEngine::each("two_outputs_never_take_turns_in_one_index") {
+        let sandbox = Sandbox::sqlite();
+        sandbox.write("a.txt", "a text");
+        let spelt = engine.settings_by(&format!("{}/", engine.url));
+        let both = [(OUTPUT, engine.settings()), (OTHER, spelt.clone())];
+        declare_all(&sandbox, &both).refuses(2, &[OUTPUT, OTHER, &engine.index, "another index"]);
+        declare(&sandbox, engine.settings()).exits(0);
+        synced(&sandbox);
+        declare_all(&sandbox, &[(OTHER, spelt)]).refuses(2, &[OUTPUT, OTHER, &engine.index]);
+
+        // By another address it is told when it is opened.
+        let proxy = Proxy::before(&engine.url, |_| InjectedFault::None);
+        let elsewhere = engine.another();
+        declare_all(&sandbox, &[(OTHER, elsewhere.settings_by(&proxy.url))]).exits(0);
+        let sync = ["sync", "root", "--name", "second", "--to", OTHER];
+        sandbox.run(&sync).exits(0);
+        let before = engine.entries();
+        declare_all(&sandbox, &[(OTHER, engine.settings_by(&proxy.url))]).exits(0);
+        sandbox.run(&sync).refuses(3, &[OUTPUT, OTHER, "another place"]);
+        let third = ["sync", "root", "--name", "third", "--to", OTHER];
+        sandbox.run(&third).refuses(3, &[OUTPUT, OTHER, "another place"]);
+        let looked = sandbox.run(&["doctor"]).exits(1).out;
+        assert!(
+            looked.contains(&format!("output {OTHER}: it leads to what output {OUTPUT} fills")),
+            "{looked}"
+        );
+        assert_eq!(engine.entries(), before);
+        is_exact(&sandbox, &engine);
+
+        declare_all(&sandbox, &[(OTHER, elsewhere.settings_by(&proxy.url))]).exits(0);
+        sandbox.run(&sync).exits(0);
+        assert_eq!(texts(&elsewhere), tree(&sandbox.root()));
+    }
 }
 
 #[test]

@@ -63,6 +63,39 @@ fn the_status_says_what_somebody_is_needed_for_and_its_exit_code_that_somebody_i
 }
 
 #[test]
+fn a_run_that_could_not_begin_for_its_output_is_told_until_one_begins() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        sandbox.write("a.txt", "apple");
+        let (folder, away) = (sandbox.path().join("out"), sandbox.path().join("out-away"));
+        std::fs::create_dir(&folder).unwrap();
+        let output = format!("journal:{}/journal.jsonl", folder.display());
+        sandbox.synced(&["--to", &output]);
+        assert_eq!(needs(&sandbox, "root"), [""; 0]);
+
+        std::fs::rename(&folder, &away).unwrap();
+        assert_eq!(sandbox.run(&["sync", "root", "--to", &output]).code, 3);
+        assert_eq!(needs(&sandbox, "root"), ["refused"]);
+        let told = sandbox.run(&["status"]).exits(1);
+        let said = format!("job root: its last run could not begin: output {output}: ");
+        let advice = ["`ingather doctor`", "`ingather sync` of "];
+        assert!(told.out.contains(&said) && !told.out.contains("all is well"), "{told:?}");
+        assert!(advice.iter().all(|word| told.out.contains(word)), "{told:?}");
+        let shown = sandbox.run(&["job", "show", "root", "--json"]).exits(0).json();
+        let hold = shown[0]["hold"].as_str().unwrap();
+        assert!(hold.starts_with("its run could not begin: output "), "{hold}");
+        assert_eq!(shown[0]["run"]["outcome"], "done", "no run is on record that did not begin");
+
+        // Who only counts begins nothing, and forgets nothing.
+        sandbox.run(&["sync", "root", "--to", &output, "--dry-run"]);
+        assert_eq!(needs(&sandbox, "root"), ["refused"]);
+        std::fs::rename(&away, &folder).unwrap();
+        sandbox.synced(&["--to", &output]);
+        assert_eq!(needs(&sandbox, "root"), [""; 0]);
+    }
+}
+
+#[test]
 fn all_jobs_run_one_after_the_other_and_the_exit_code_is_that_of_the_worst() {
     let sandbox = Sandbox::sqlite();
     (0..30).for_each(|n| sandbox.write(&format!("{n}.txt"), "apple"));

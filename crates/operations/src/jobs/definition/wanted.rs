@@ -17,7 +17,7 @@ use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{ADDRESSES, Definition, RunKind};
 use ingather_model::names;
 use ingather_model::run_counts::{RunCounts, counted, number};
-use ingather_store::connections::{self, Role};
+use ingather_store::connections::{self, Declared, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Durability, Reader, Sql, StoreError, deliveries, documents};
 
@@ -30,6 +30,8 @@ use crate::problem::{Code, Problem, Result};
 
 /// Characters of a job's name.
 pub(super) const NAME_MAX: usize = 64;
+/// Outputs that are named to whoever names one that there is not.
+const NAMED_MAX: usize = 20;
 /// Deliveries that are counted at once.
 const HELD_PAGE: usize = 10_000;
 
@@ -198,15 +200,23 @@ impl Wanted {
         reader: Option<&Reader>,
         declared: &BTreeSet<String>,
     ) -> Result<()> {
+        let known = declared_outputs(context, reader)?;
         for name in &self.definition.outputs {
-            let (kind, _) = outputs::builtin(&context.registry, name)?;
-            if !outputs::is_declared(&context.registry, kind) || declared.contains(name) {
-                continue;
-            }
-            let find = |reader: &Reader| reader.read(|sql| connections::find(sql, Role::Output, name));
-            if reader.map(find).transpose()?.flatten().is_none() {
-                return Err(outputs::undeclared(name).into());
-            }
+            let kind = name.split(':').next().unwrap_or_default();
+            let has_declared = outputs::is_declared(&context.registry, kind);
+            let refused = match outputs::builtin(&context.registry, name) {
+                Ok(_) if !has_declared || declared.contains(name) || known.contains(name) => continue,
+                Ok(_) => outputs::undeclared(name),
+                Err(refused) => refused,
+            };
+            let forms = known.iter().map(|name| format!("`--to {name}`")).take(NAMED_MAX);
+            let forms = forms.collect::<Vec<String>>().join(", ");
+            // Whoever has misspelt one of a kind that is never declared looks for none of these.
+            let is_other = context.registry.output(kind).is_some() && !has_declared;
+            return Err(match is_other || forms.is_empty() {
+                true => refused.into(),
+                false => Problem::from(refused).with(&format!("; declared so far: {forms}")),
+            });
         }
         Ok(())
     }
@@ -404,6 +414,14 @@ impl Wanted {
         let stored = store_all(writing, &[self], now, |_| Ok(()))?;
         stored.into_iter().next().ok_or_else(outdated)
     }
+}
+
+/// Names of the outputs that were declared, since no name has room for their settings.
+fn declared_outputs(context: &Context<'_>, reader: Option<&Reader>) -> Result<Vec<String>> {
+    let known = reader.map(|reader| reader.read(connections::list)).transpose()?.unwrap_or_default();
+    let is_declared =
+        |one: &Declared| one.role == Role::Output && outputs::is_declared(&context.registry, &one.kind);
+    Ok(known.into_iter().filter(is_declared).map(|one| one.name).collect())
 }
 
 /// Stores jobs, all of them or none, and answers as they are stored; `beside` is what is stored with them.

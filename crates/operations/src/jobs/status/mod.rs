@@ -155,7 +155,8 @@ impl JobFound<'_> {
         let is_attended = serves || is_service(holder.as_deref());
         // Of a run that was put down; one that is under way may be that of whoever holds the store.
         let waits_for_holder = job.state == State::Starting && !is_attended;
-        let (refused, unlisted) = (context.host.process().refused(job.id), unlisted(reader, job, last)?);
+        let ended = last.and_then(|run| run.error.as_deref());
+        let (refused, unlisted) = (refused(context, job, ended), unlisted(reader, job, last)?);
         let awaited = awaited(reader, job, waiting)?;
         let environment = JobEnvironment {
             now: context.now(),
@@ -205,6 +206,13 @@ fn in_words(reason: &BlockedReason, told: Option<&ToldSchedule>) -> String {
         }
         (reason, _) => reason.sentence(&time),
     }
+}
+
+/// Why the next run of a job could not begin, where none has begun since; `ended`: why its last one ended early. A program that has ended
+/// left it with the job, beside which the last run tells of itself.
+pub(crate) fn refused(context: &Context<'_>, job: &Stored, ended: Option<&str>) -> Option<String> {
+    let noted = || job.error.clone().filter(|noted| Some(noted.as_str()) != ended);
+    context.host.process().refused(job.id).or_else(noted)
 }
 
 /// Why the last run of a job did none of its work although nothing of it failed: its source was not there.

@@ -108,3 +108,41 @@ fn whoever_stops_waits_for_no_busy_server_and_nothing_counts_as_sent() {
         assert_eq!(proxy.heard().iter().filter(|heard| is_bulk(heard)).count(), 1);
     }
 }
+
+#[test]
+fn a_refresh_counts_only_where_a_shard_has_made_it_and_none_has_failed_to() {
+    for engine in SearchEngine::each("a_refresh_counts_only_where_a_shard_has_made_it_and_none_has_failed_to")
+    {
+        for told in [
+            r#"{"_shards": {"total": 2, "successful": 0, "failed": 0}}"#,
+            r#"{"_shards": {"total": 2, "successful": 1, "failed": 1}}"#,
+            r#"{"_shards": {"total": 2, "failed": 0}}"#,
+        ] {
+            let engine = engine.another();
+            // Those of its opening are answered by the server.
+            let is_asked = Arc::new(std::sync::atomic::AtomicBool::new(false));
+            let asked = is_asked.clone();
+            let proxy = Proxy::before(&engine.url, move |heard| {
+                match asked.load(Ordering::Relaxed) && heard.path.contains("/_refresh") {
+                    true => InjectedFault::Told(told),
+                    false => InjectedFault::None,
+                }
+            });
+            let mut output = opened(&engine.settings_by(&proxy.url), 1).unwrap();
+            assert_eq!(apply(output.as_mut(), &[put("a", 1, "one")]), [Ok(())]);
+            is_asked.store(true, Ordering::Relaxed);
+            let fault = commit(output.as_mut()).unwrap_err();
+            let why = fault.reason().message;
+            assert!(
+                matches!(fault, Fault::Passing { .. }) && why.contains("all of the index"),
+                "{told}: {why}"
+            );
+            let noted = |told: Value| told[&engine.index]["mappings"]["_meta"]["ingather"]["number"].clone();
+            assert_eq!(noted(engine.done("GET", "/PATH", &Value::Null)), 0, "{told}: nothing is committed");
+            is_asked.store(false, Ordering::Relaxed);
+            let mut output = opened(&engine.settings(), 2).unwrap();
+            assert_eq!(apply(output.as_mut(), &[put("a", 2, "one")]), [Ok(())]);
+            assert_eq!(commit(output.as_mut()).unwrap().number, 1);
+        }
+    }
+}

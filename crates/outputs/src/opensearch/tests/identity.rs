@@ -166,3 +166,27 @@ fn what_nobody_committed_is_told_by_the_opening_that_sent_it_and_by_its_numbers(
         assert_eq!(commit(output.as_mut()).unwrap_err().reason().code, "replaced");
     }
 }
+
+#[test]
+fn an_index_that_somebody_has_closed_is_told_with_how_it_is_opened() {
+    for engine in SearchEngine::each("an_index_that_somebody_has_closed_is_told_with_how_it_is_opened") {
+        let mut output = opened(&engine.settings(), 1).unwrap();
+        assert!(apply(output.as_mut(), &[put("a", 1, "one")]).iter().all(Result::is_ok));
+        let before = commit(output.as_mut()).unwrap();
+        let told = |fault: Option<Fault>, path: &str| {
+            let fault = fault.unwrap();
+            let told = fault.reason().message;
+            assert!(told.contains("is closed") && told.contains(path), "{told}");
+            assert!(matches!(fault, Fault::Passing { .. }), "{told}");
+        };
+        engine.done("POST", "/PATH/_close", &Value::Null);
+        for batch in [vec![put("b", 2, "two")], vec![change("a", 3, Op::Delete)], vec![access("a", 4)]] {
+            apply(output.as_mut(), &batch).into_iter().for_each(|answer| told(answer.err(), "/_open`"));
+        }
+        let path = format!("`POST /{}/_open`", engine.index);
+        told(opened(&engine.settings(), 2).err(), &path);
+        told((OUTPUT.look.unwrap())(&engine.settings(), &context(0)).err(), &path);
+        engine.done("POST", "/PATH/_open", &Value::Null);
+        assert_eq!(opened(&engine.settings(), 2).unwrap().generation(), before);
+    }
+}

@@ -96,3 +96,33 @@ fn a_server_is_trusted_by_the_roots_that_are_named_and_hears_who_asks_in_each_wa
     }
     assert!(heard.try_recv().is_err(), "who is not trusted is told nothing");
 }
+
+/// One that answers with these bytes whatever it hears, and ends the connection.
+fn answering(bytes: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut heard = BufReader::new(stream.try_clone().unwrap());
+            let _ = heard.read_line(&mut String::new());
+            let _ = stream.write_all(bytes);
+        }
+    });
+    url
+}
+
+#[test]
+fn a_server_with_tls_that_is_asked_without_is_told_by_how_it_answers() {
+    // As TLS says that what it heard is none, as some servers do by closing, and as some explain in HTTP.
+    let alert: &[u8] = &[21, 3, 3, 0, 2, 2, 50];
+    let explained = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 57\r\n\r\nThe plain HTTP request was sent to HTTPS port, dear client";
+    for bytes in [alert, b"", explained] {
+        let settings = json!({"url": answering(bytes), "index": "docs"});
+        let told = (OUTPUT.check)(&settings, &context(1)).unwrap_err().reason().message;
+        assert!(told.contains("TLS") && told.contains("write https://"), "{told}");
+    }
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let settings = json!({"url": format!("http://{nobody}"), "index": "docs"});
+    let told = (OUTPUT.check)(&settings, &context(1)).unwrap_err().reason().message;
+    assert!(!told.contains("TLS"), "{told}");
+}
