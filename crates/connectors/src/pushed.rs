@@ -70,12 +70,33 @@ struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[garde(length(max = limits::WEB_PATTERNS_MAX), custom(are_tokens))]
     access: Option<Vec<String>>,
+    /// What keys begin with that are addresses, such as `https://tracker.example.org/`: such a record stands in outputs by its key. All others stand behind the name of
+    /// the source, so that no application takes the place of what another job sends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[garde(length(max = limits::WEB_PATTERNS_MAX), custom(are_addresses))]
+    address_prefixes: Vec<String>,
+}
+
+fn are_addresses(addresses: &[String], _: &()) -> garde::Result {
+    let is_address = |text: &String| {
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme).unwrap_or_default();
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+    };
+    match addresses.iter().position(|text| !is_address(text)) {
+        None => Ok(()),
+        Some(at) => Err(garde::Error::new(format!(
+            "number {} is no beginning of an address; write its scheme and host, such as https://tracker.example.org/",
+            at + 1
+        ))),
+    }
 }
 
 fn is_root(root: &str, _: &()) -> garde::Result {
     let name = root.strip_prefix(ROOT).unwrap_or_default();
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    match !name.is_empty() && name.len() <= 128 && name.chars().all(is_of_name) {
+    let begins_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    match begins_well && name.len() <= 128 && name.chars().all(is_of_name) {
         true => Ok(()),
         false => Err(garde::Error::new(
             "must be `push:` and a name of 1 to 128 letters, digits, dots, dashes and underscores, such as push:tickets",
@@ -110,7 +131,8 @@ pub fn acl_of(tokens: &[String]) -> Acl {
 fn open(source: &serde_json::Value, host: &HostContext) -> Result<Arc<dyn Repository>, Fault> {
     let settings: Settings = settings::read(source)?;
     let acl = acl_of(settings.access.as_deref().unwrap_or_default());
-    Ok(Arc::new(Source { root: settings.root, acl, inbox: host.inbox.clone() }))
+    let Settings { root, address_prefixes, .. } = settings;
+    Ok(Arc::new(Source { root, acl, address_prefixes, inbox: host.inbox.clone() }))
 }
 
 /// One source of one job.
@@ -118,6 +140,8 @@ struct Source {
     root: String,
     /// Who may see records that say nothing of that.
     acl: Acl,
+    /// Beginnings of keys that are addresses.
+    address_prefixes: Vec<String>,
     inbox: Option<Arc<dyn Inbox>>,
 }
 
@@ -200,13 +224,10 @@ impl Repository for Source {
         }
     }
 
-    /// A key that is an address is the address; any other one stands behind the name of the source.
+    /// A key that begins as the source says is the address; any other one stands behind the name of the source.
     fn uri(&self, key: &str) -> String {
-        let scheme = key.split_once("://").map(|(scheme, _)| scheme).unwrap_or_default();
-        let is_address = !scheme.is_empty()
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
-            && !key.chars().any(|c| c.is_control() || c == ' ');
-        match is_address {
+        let is_plain = !key.chars().any(|c| c.is_control() || c == ' ');
+        match is_plain && self.address_prefixes.iter().any(|begin| key.starts_with(begin.as_str())) {
             true => key.to_owned(),
             false => format!("{}/{}", self.root, utf8_percent_encode(key, UNSAFE)),
         }
@@ -302,14 +323,18 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_an_address_is_the_address_and_any_other_one_stands_behind_the_name_of_its_source() {
-        let source = source(serde_json::json!({"root": "push:tickets"})).unwrap();
+    fn a_key_that_begins_as_the_source_says_is_the_address_and_any_other_one_stands_behind_its_name() {
+        let settings =
+            serde_json::json!({"root": "push:tickets", "address_prefixes": ["https://a.example/"]});
+        let source = source(settings).unwrap();
         for (key, uri) in [
             ("https://a.example/x?y=1#z", "https://a.example/x?y=1#z"),
+            ("https://other.example/x", "push:tickets/https://other.example/x"),
+            ("file:///etc/passwd", "push:tickets/file:///etc/passwd"),
             ("17", "push:tickets/17"),
             ("a b/ä%2F", "push:tickets/a%20b/%C3%A4%252F"),
             ("push:tickets/17", "push:tickets/push:tickets/17"),
-            ("https://a b", "push:tickets/https://a%20b"),
+            ("https://a.example/a b", "push:tickets/https://a.example/a%20b"),
         ] {
             assert_eq!(source.uri(key), uri);
             assert_eq!(source.named(uri).unwrap().key, key);
@@ -367,8 +392,10 @@ mod tests {
         for wrong in [
             serde_json::json!({"root": "push:"}),
             serde_json::json!({"root": "push:a/b"}),
+            serde_json::json!({"root": "push:.."}),
             serde_json::json!({"root": "push:a", "access": ["everybody", "unix:u:1"]}),
             serde_json::json!({"root": "push:a", "access": ["unix:1"]}),
+            serde_json::json!({"root": "push:a", "address_prefixes": ["example.org"]}),
             serde_json::json!({"root": "push:a", "other": 1}),
         ] {
             assert!(source(wrong.clone()).is_err(), "{wrong}");

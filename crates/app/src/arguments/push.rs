@@ -37,6 +37,10 @@ pub(crate) struct Push {
     /// [default: nobody]; may be given several times
     #[arg(long, value_name = "TOKEN")]
     pub(crate) access: Vec<String>,
+    /// What keys of a new source begin with that are addresses, such as https://tracker.example.org/: outputs have these
+    /// records under them; may be given several times
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) address_prefix: Vec<String>,
 }
 
 /// Look at sources that applications push into.

@@ -138,6 +138,13 @@ impl Watches {
         }
     }
 
+    /// That pass did not begin, for somebody pauses, stops or runs the job: it is due as before.
+    pub fn put_off(&mut self, job: JobId) {
+        if let Some(watched) = self.jobs.get_mut(&job) {
+            watched.passes.put_off();
+        }
+    }
+
     /// That pass could not begin.
     pub fn refused(&mut self, job: JobId, clock: &dyn Clock) {
         if let Some(watched) = self.jobs.get_mut(&job) {

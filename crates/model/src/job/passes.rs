@@ -85,6 +85,15 @@ impl Passes {
         self.ended = Some(Ended { begun, at, done, kind });
     }
 
+    /// The pass that was to begin has to wait for somebody who pauses, stops or runs the job: it is as if it had never been due.
+    pub fn put_off(&mut self) {
+        let Some((begun, takes, kind)) = self.under_way.take() else { return };
+        if kind == RunKind::Full {
+            let left = takes.unwrap_or(Heard { first: begun, last: begun });
+            self.hear(left.first, left.last);
+        }
+    }
+
     /// When the next pass begins, and how it looks; none while one is under way, and before anything was heard: a watch begins as one that
     /// has lost everything, and a job without one is told so.
     pub fn next(&self, around: Around) -> Option<(i64, RunKind)> {
@@ -168,6 +177,23 @@ mod tests {
         passes.end(600, false);
         assert!(passes.has_heard());
         assert_eq!(next(&passes, WATCHED), Some(600 + limits::PASS_RETRY_MS));
+    }
+
+    #[test]
+    fn a_pass_that_is_put_off_is_due_as_before() {
+        let mut passes = Passes::default();
+        passes.hear(0, 0);
+        let due = next(&passes, WATCHED);
+        passes.begin(500, GRAIN, RunKind::Full);
+        passes.put_off();
+        assert_eq!(next(&passes, WATCHED), due);
+        passes.begin(500, GRAIN, RunKind::Full);
+        passes.end(600, true);
+        let due = Around { due: Some(2_000), reseed_ms: Some(3_600_000), ..WATCHED };
+        assert_eq!(passes.next(due), Some((2_000, RunKind::Minimal)));
+        passes.begin(2_000, GRAIN, RunKind::Minimal);
+        passes.put_off();
+        assert_eq!(passes.next(due), Some((2_000, RunKind::Minimal)));
     }
 
     #[test]

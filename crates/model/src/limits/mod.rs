@@ -659,6 +659,8 @@ pub const PROXY_NAME_BYTES_MAX: usize = 256;
 pub const LOG_JOB_MAX: usize = 256;
 /// Bytes of the body of a request: definitions are the largest, and their stages may name long lists.
 pub const HTTP_BODY_BYTES_MAX: usize = 1 << 20;
+/// Values in one body.
+pub const HTTP_VALUES_MAX: usize = 200_000;
 /// Bytes of the first line and the headers of a request: a query of [`QUERY_BYTES_MAX`] in percent-encoding, and headers.
 pub const HTTP_HEAD_BYTES_MAX: usize = 64 << 10;
 /// Headers of a request.

@@ -14,6 +14,8 @@ pub const RECORDS_AT_ONCE_MAX: usize = 1_000;
 pub const RECORDS_BYTES_MAX: usize = 8 << 20;
 /// Reports of a source that are kept: what became of tickets before is forgotten.
 pub const REPORTS_KEPT: i64 = 1_000_000;
+/// Tickets after which those of a source are looked at that are too many.
+pub const REPORTS_FORGOTTEN_EACH: i64 = 10_000;
 /// Delta runs of a source that are kept.
 pub const DELTA_RUNS_KEPT: i64 = 100;
 /// How long a delta run is its client's after a sign of life, milliseconds, where it says nothing else.

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::connections::Sources;
 use crate::problem::{Code, Problem, Result};
 
 /// Where sources and files of outputs may lie that a caller names (design 4.16).
@@ -60,6 +61,10 @@ impl Places<'_> {
     /// `OutsideRoots`.
     pub(crate) fn refuse_address(self, address: &str) -> Result<()> {
         let Places::Below(roots) = self else { return Ok(()) };
+        if Sources::of_root(address).are_pushed() {
+            // Nothing is read there.
+            return Ok(());
+        }
         let is_below = |root: &PathBuf| {
             let root = root.to_string_lossy();
             let below = address.strip_prefix(root.as_ref());

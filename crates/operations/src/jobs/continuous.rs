@@ -11,7 +11,7 @@ use ingather_store::runs::Run;
 
 use super::start;
 use crate::context::{Context, journals};
-use crate::problem::Result;
+use crate::problem::{Code, Result};
 
 /// Begins passes; see [`Continuous::look`].
 pub(super) struct Continuous {
@@ -47,10 +47,22 @@ impl Continuous {
         for (job, kind) in due.begins {
             self.watches.begin(&job, &engine, clock);
             if let Err(problem) = start::begin_pass(context, &job, kind) {
-                self.watches.refused(job.id, clock);
-                let retry = context.now().saturating_add(limits::PASS_RETRY_MS);
+                let wait = match problem.code {
+                    // Somebody was quicker, who is done soon, or says when it goes on.
+                    Code::Paused | Code::Running | Code::Stopped | Code::Outdated => {
+                        self.watches.put_off(job.id);
+                        limits::PASS_REST_MS_MIN
+                    }
+                    _ => {
+                        self.watches.refused(job.id, clock);
+                        looked
+                            .told
+                            .push((job.id, format!("pass of job {}: cannot begin: {problem}", job.name)));
+                        limits::PASS_RETRY_MS
+                    }
+                };
+                let retry = context.now().saturating_add(wait);
                 looked.again = Some(looked.again.map_or(retry, |again| again.min(retry)));
-                looked.told.push((job.id, format!("pass of job {}: cannot begin: {problem}", job.name)));
             }
         }
         let name =

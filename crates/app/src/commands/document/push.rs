@@ -9,12 +9,12 @@ use ingather_model::limits;
 use ingather_model::run_counts::counted;
 use ingather_operations::documents::push::{
     self, BeginDeltaRun, DeltaMode, DeltaRunLook, FinishDeltaRun, ListReports, ListedReport, OpenedDeltaRun,
-    PushRecords, PushResult, PushedItem, RollBackDeltaRun, ShowDeltaRun, ShowTicket, UnlockSource,
+    PushRecords, PushResult, RollBackDeltaRun, ShowDeltaRun, ShowTicket, UnlockSource,
 };
 use ingather_operations::jobs::{self, DefineJob, ShowJob, StartJob};
 use ingather_operations::pipeline::GivenOutput;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::arguments::{Global, Push, Source};
 use crate::exit::{self, Code, Failure, Result};
@@ -45,7 +45,7 @@ struct Pushing<'p> {
     run: Option<OpenedDeltaRun>,
     told: Told,
     /// Records that are to be sent, their bytes, and the line of each.
-    batch: Vec<PushedItem>,
+    batch: Vec<Value>,
     bytes: usize,
     lines: Vec<u64>,
 }
@@ -66,10 +66,20 @@ pub(crate) fn run(global: &Global, push: Push) -> Result<u8> {
     if let Err(failure) = pushed.and_then(|()| pushing.send()) {
         // Nobody else waits for the lease of this run to pass.
         pushing.give_up();
+        // What was taken before stays so, and is delivered; the failure is the one to tell.
+        let _delivered = pushing.deliver();
         return Err(failure);
     }
+    if push.full && pushing.is_empty() && !push.confirm {
+        pushing.give_up();
+        let sentence = "the files have no record at all: nothing was deleted; add --confirm where the source is really empty";
+        return Err(Failure::usage(sentence));
+    }
     pushing.finish(push.confirm)?;
-    pushing.deliver()?;
+    if let Err(failure) = pushing.deliver() {
+        pushing.tell(global);
+        return Err(failure);
+    }
     Ok(pushing.tell(global))
 }
 
@@ -77,19 +87,26 @@ pub(crate) fn run(global: &Global, push: Push) -> Result<u8> {
 fn make(program: &Program<'_>, push: &Push) -> Result<()> {
     let name = push.source.as_str();
     match jobs::SHOW.call(&program.context(), &caller(), ShowJob { job: name.to_owned() }) {
-        Ok(_) if push.to.is_empty() && push.access.is_empty() => return Ok(()),
+        Ok(_) if push.to.is_empty() && push.access.is_empty() && push.address_prefix.is_empty() => {
+            return Ok(());
+        }
         Ok(_) => {
             let sentence = format!(
-                "source {name} is there; --to and --access are for new ones: `ingather job define push:{name} --update` changes it"
+                "source {name} is there; --to, --access and --address-prefix are for new ones: `ingather job define push:{name} --update` changes it"
             );
             return Err(Failure::usage(sentence));
         }
+        // Whoever may only push is told with the first records whether it is there.
+        Err(failure) if failure.code == Code::Forbidden => return Ok(()),
         Err(failure) if matches!(failure.code, Code::NoSuchJob | Code::NothingYet) => {}
         Err(failure) => return Err(failure),
     }
     let mut source = serde_json::Map::new();
     if !push.access.is_empty() {
         source.insert("access".to_owned(), json!(push.access));
+    }
+    if !push.address_prefix.is_empty() {
+        source.insert("address_prefixes".to_owned(), json!(push.address_prefix));
     }
     let outputs: Vec<GivenOutput> = push.to.iter().cloned().map(GivenOutput::Name).collect();
     let define = DefineJob {
@@ -124,6 +141,11 @@ fn begin(program: &Program<'_>, source: &str) -> Result<OpenedDeltaRun> {
 }
 
 impl Pushing<'_> {
+    /// Whether no record was read.
+    fn is_empty(&self) -> bool {
+        self.told.pending + self.told.unchanged + self.told.refused == 0
+    }
+
     fn file(&mut self, file: &Path) -> Result<()> {
         let reader: Box<dyn Read> = match file == Path::new("-") {
             true => Box::new(std::io::stdin()),
@@ -156,14 +178,14 @@ impl Pushing<'_> {
     }
 
     fn line(&mut self, file: &Path, number: u64, line: &[u8]) -> Result<()> {
-        let item: PushedItem = match serde_json::from_slice(line) {
-            Ok(item) => item,
-            Err(error) => {
-                // A delta run does not know which record that was: it deletes nothing.
-                let sentence = format!("{}: line {number} is no record: {error}", file.display());
-                return Err(Failure::usage(sentence));
-            }
-        };
+        let item: Value = serde_json::from_slice(line).map_err(|error| {
+            // A delta run does not know which record that was: it deletes nothing.
+            let taken = counted(self.told.pending, "record");
+            Failure::usage(format!(
+                "{}: line {number} is no JSON: {error}; {taken} before it were taken",
+                file.display()
+            ))
+        })?;
         // What is sent is written anew, and is little longer than what was read.
         let bytes = line.len() * 2 + 64;
         if self.batch.len() >= limits::RECORDS_AT_ONCE_MAX || self.bytes + bytes > limits::RECORDS_BYTES_MAX {

@@ -185,6 +185,14 @@ pub(super) fn prepared(kept: Kept) -> Sandbox {
     sandbox
 }
 
+/// A source into which something was pushed.
+pub(super) fn pushed(sandbox: &Sandbox) {
+    std::fs::write(sandbox.path().join("tickets.jsonl"), r#"{"key": "17", "text": "a lamp"}"#).unwrap();
+    sandbox.run(&["push", "tickets.jsonl", "--source", "tickets", "--full"]).exits(0);
+    // Else the service has a pass under way when the one is asked, and not when the other is.
+    sandbox.run(&["job", "pause", "tickets"]).exits(0);
+}
+
 #[test]
 fn the_command_line_and_the_service_answer_the_same_for_every_row() {
     let rows = OPERATIONS.iter().filter(|one| matches!((one.rest, one.words), (Rest::At(..), Words::Are(_))));
@@ -196,11 +204,7 @@ fn the_command_line_and_the_service_answer_the_same_for_every_row() {
     assert_eq!(names.len(), known.len());
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let sandbox = prepared(kept);
-        sandbox.write("tickets.jsonl", r#"{"key": "17", "text": "a lamp"}"#);
-        sandbox.run(&["push", "root/tickets.jsonl", "--source", "tickets", "--full"]).exits(0);
-        std::fs::remove_file(sandbox.root().join("tickets.jsonl")).unwrap();
-        // Else the service has a pass under way when the one is asked, and not when the other is.
-        sandbox.run(&["job", "pause", "tickets"]).exits(0);
+        pushed(&sandbox);
         let service = Service::start(&sandbox);
         let holder = Holder { job: JobId(1), document: 1, process: "another" };
         let begun = store(&sandbox)

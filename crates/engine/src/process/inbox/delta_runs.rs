@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use ingather_model::ids::JobId;
 use ingather_model::key::parent_bytes;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
@@ -180,9 +181,9 @@ impl Engine {
     /// # Errors
     /// Those of [`Engine::touch`].
     pub fn accept_within(&self, job: &Job, claim: Claim<'_>, pushes: &[Push<'_>]) -> Result<Vec<Accepted>> {
-        let (_, container) = self.inbox_of(job)?;
+        let (_, inbox) = self.inbox_of(job)?;
         let accepted = self.within(job, claim, |sql, _, now| {
-            let (accepted, documents) = self.accept_in(sql, (job, container, now), pushes)?;
+            let (accepted, documents) = self.accept_in(sql, (&inbox, now), pushes)?;
             let mut met = RoaringTreemap::new();
             let mut touched = 0;
             for ((accepted, document), push) in accepted.iter().zip(documents).zip(pushes) {
@@ -214,6 +215,25 @@ impl Engine {
         })
     }
 
+    /// Somebody pushes records that cannot be taken, beside the delta run that is open: they are there all the same.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn still_there(&self, job: &Job, keys: &[&str]) -> Result<()> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let hasher = self.reader.hasher();
+        let keys: Vec<_> = keys.iter().map(|key| hasher.key(key, parent_bytes(key))).collect();
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        Ok(writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            let documents = documents_of(sql, job.id, &keys)?;
+            mark_open(sql, job.id, documents.into_values())
+        })?)
+    }
+
     /// The client gives up: nothing is deleted, and what it pushed stays.
     ///
     /// # Errors
@@ -238,6 +258,20 @@ impl Engine {
         })?)
     }
 
+    /// A service begins: no client could give a sign of life before, so that all open delta runs have their leases from now on.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn renew_delta_runs(&self) -> Result<()> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        let now = writer.call.now();
+        Ok(writer.store.write(Durability::Relaxed, |sql| {
+            writer.lease.fence(sql)?;
+            delta_runs::renew(sql, now)
+        })?)
+    }
+
     /// The client has been over its source: what it did not meet is deleted, where it says that the pass was complete and nothing speaks against it. `confirmed`: also
     /// where that is much of the source. A call that was cut off is made again, and goes on.
     ///
@@ -249,6 +283,11 @@ impl Engine {
         claim: Claim<'_>,
         (is_complete, confirmed): (bool, bool),
     ) -> Result<Finished> {
+        // Whoever did not hear the answer asks again.
+        let before = self.delta_run(job, Some(claim.epoch))?;
+        if let Some(run) = before.filter(|run| run.state == FINISHED && run.token == claim.token) {
+            return Ok(Finished { deleted: run.deleted as u64, veto: run.veto, held: None });
+        }
         let run = self.within(job, claim, |sql, run, now| {
             delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
             Ok(run.clone())
@@ -314,7 +353,7 @@ impl Engine {
 
     /// Deletes records that a delta run did not meet; those that were pushed since it began stay.
     fn delete_obsolete(&self, job: &Job, claim: Claim<'_>, (ids, watermark): (&[i64], i64)) -> Result<()> {
-        let (_, container) = self.inbox_of(job)?;
+        let (_, inbox) = self.inbox_of(job)?;
         self.within(job, claim, |sql, _, now| {
             let still = records::get(sql, ids)?.into_iter();
             let still: Vec<i64> = still
@@ -323,7 +362,7 @@ impl Engine {
                 .collect();
             let names = documents::names(sql, &still)?;
             let pushes: Vec<Push<'_>> = names.iter().map(|(_, name)| Push { key: name, put: None }).collect();
-            self.accept_in(sql, (job, container, now), &pushes)?;
+            self.accept_in(sql, (&inbox, now), &pushes)?;
             delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))
         })
     }
@@ -378,6 +417,22 @@ fn veto(run: &DeltaRun, is_complete: bool, total: u64) -> Option<String> {
 
 fn is_same(record: &Record, hash: Option<&str>) -> bool {
     hash.is_some() && record.hash.as_deref() == hash
+}
+
+/// Documents are there, as somebody says beside the delta run that is open.
+pub(super) fn mark_open(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    documents: impl Iterator<Item = i64>,
+) -> std::result::Result<(), StoreError> {
+    let met: RoaringTreemap = documents.map(|id| id as u64).collect();
+    if met.is_empty() {
+        return Ok(());
+    }
+    match delta_runs::last(sql, job)?.filter(|last| last.state == OPEN) {
+        Some(open) => delta_runs::mark(sql, job, open.epoch, &id_set::to_bytes(&met)),
+        None => Ok(()),
+    }
 }
 
 fn mark(

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ingather_contract::inbox::{About, Inbox};
+use ingather_contract::repository::Repository;
 use ingather_model::access::Acl;
 use ingather_model::fault::Reason;
 use ingather_model::ids::{ContainerId, Digest, DocumentId, JobId};
@@ -73,6 +74,13 @@ pub enum Accepted {
     Refused(Reason),
 }
 
+/// What takes in what is pushed into the source of a job.
+struct InboxOf<'j> {
+    job: &'j Job,
+    repository: Arc<dyn Repository>,
+    container: Option<ContainerId>,
+}
+
 /// The pushes of one call, and what is known of their records as they are accepted one after the other.
 struct Acceptance<'a> {
     job: &'a Job,
@@ -108,7 +116,7 @@ impl Engine {
     /// # Errors
     /// `Definition` where nothing can be pushed into the source; `Deleting`; `ReadOnly`; what the store says.
     pub fn accept(&self, job: &Job, pushes: &[Push<'_>]) -> Result<Vec<Accepted>> {
-        let (writer, container) = self.inbox_of(job)?;
+        let (writer, inbox) = self.inbox_of(job)?;
         let _lease = self.process.keep_lease(&writer)?;
         let now = writer.call.now();
         let accepted = writer.store.write(Durability::Synced, |sql| {
@@ -116,14 +124,21 @@ impl Engine {
             if !takes_records(sql, job.id)? {
                 return Ok(None);
             }
-            self.accept_in(sql, (job, container, now), pushes).map(Some)
+            let (accepted, documents) = self.accept_in(sql, (&inbox, now), pushes)?;
+            // What is as it was, or stays so, has no new ticket to tell a delta run of somebody else that it is there.
+            let stays = accepted
+                .iter()
+                .zip(documents)
+                .filter(|(accepted, _)| !matches!(accepted, Accepted::Pending { .. }));
+            delta_runs::mark_open(sql, job.id, stays.filter_map(|(_, document)| document))?;
+            Ok(Some(accepted))
         })?;
         self.process.pushed(job.id);
-        accepted.map(|(accepted, _)| accepted).ok_or_else(|| deleting(&job.name))
+        accepted.ok_or_else(|| deleting(&job.name))
     }
 
-    /// Who may write, and the container of what is pushed.
-    fn inbox_of(&self, job: &Job) -> Result<(Writer, Option<ContainerId>)> {
+    /// Who may write, and what takes in what is pushed.
+    fn inbox_of<'j>(&self, job: &'j Job) -> Result<(Writer, InboxOf<'j>)> {
         let writer = self.writing()?;
         let repository = self.repository(job)?;
         let Some(report) = repository.pushed() else {
@@ -137,20 +152,22 @@ impl Engine {
         let containers = self.process.containers.get(&self.reader, job.repository, job.id)?;
         let fence = |sql: &mut Sql<'_>| writer.lease.fence(sql);
         let container = containers.shared().record(&writer.store, &report, (&fence, writer.call.now()))?;
-        Ok((writer, container))
+        Ok((writer, InboxOf { job, repository, container }))
     }
 
     /// Writes pushes; what became of each, and the documents of those that are there now or were asked for.
     fn accept_in(
         &self,
         sql: &mut Sql<'_>,
-        (job, container, now): (&Job, Option<ContainerId>, i64),
+        (inbox, now): (&InboxOf<'_>, i64),
         pushes: &[Push<'_>],
     ) -> std::result::Result<(Vec<Accepted>, Vec<Option<i64>>), StoreError> {
         let hasher = self.reader.hasher();
         let keys = pushes.iter().map(|push| hasher.key(push.key, parent_bytes(push.key))).collect();
         let by = self.asked_by.as_str();
-        let mut acceptance = Acceptance::read(sql, (job, container, now, by), keys)?;
+        let mut acceptance = Acceptance::read(sql, (inbox, now, by), keys)?;
+        let kept_out = self.kept_out(sql, inbox.job, inbox.repository.as_ref())?;
+        acceptance.erased.extend(kept_out.into_keys().map(|key| key.key_hash));
         let mut asked = Asked::default();
         let mut accepted = Vec::with_capacity(pushes.len());
         for (at, push) in pushes.iter().enumerate() {
@@ -165,9 +182,10 @@ impl Engine {
 impl<'a> Acceptance<'a> {
     fn read(
         sql: &mut Sql<'_>,
-        (job, container, now, by): (&'a Job, Option<ContainerId>, i64, &'a str),
+        (inbox, now, by): (&InboxOf<'a>, i64, &'a str),
         keys: Vec<DocumentKey>,
     ) -> std::result::Result<Acceptance<'a>, StoreError> {
+        let (job, container) = (inbox.job, inbox.container);
         let mut ids = documents_of(sql, job.id, &keys)?;
         let known: Vec<i64> = ids.values().copied().collect();
         // On PostgreSQL one of them may be forgotten meanwhile: it is a new one then.
@@ -201,7 +219,7 @@ impl<'a> Acceptance<'a> {
         let was_there = before.as_ref().is_some_and(|record| record.present);
         if let (Some(put), Some(before)) = (&push.put, &before)
             && put.if_changed
-            && self.is_as_before(before, put.hash)
+            && self.is_as_before(before, put)
         {
             return Ok(Accepted::Unchanged);
         }
@@ -216,11 +234,11 @@ impl<'a> Acceptance<'a> {
         }
         let id = known.unwrap_or_else(|| self.bring(push.key, key, asked));
         let hash = push.put.as_ref().and_then(|put| put.hash.map(str::to_owned));
-        let record = Record { document: id, present: push.put.is_some(), ticket, hash };
         let acl = push.put.as_ref().and_then(|put| put.acl).map(as_json);
+        let record = Record { document: id, present: push.put.is_some(), ticket, hash, acl };
         let about = push.put.as_ref().map(|put| (as_json(put.about), put.content));
         let content = about.as_ref().map(|(about, content)| (about.as_str(), *content));
-        records::put(sql, self.job.id, &record, acl.as_deref(), content)?;
+        records::put(sql, self.job.id, &record, content)?;
         self.records.insert(id, record);
         self.failed.remove(&id);
         asked.tickets.push((NewTicket { document: Some(id), ..new }, None));
@@ -247,10 +265,11 @@ impl<'a> Acceptance<'a> {
         Ok(())
     }
 
-    /// Whether a record is there with this hash, and nothing is wrong with it.
-    fn is_as_before(&self, before: &Record, hash: Option<&str>) -> bool {
-        let is_same = hash.is_some_and(|hash| before.hash.as_deref() == Some(hash));
-        before.present && is_same && !self.failed.contains(&before.document)
+    /// Whether a record is there with this hash, for the same people, and nothing is wrong with it.
+    fn is_as_before(&self, before: &Record, put: &Put<'_>) -> bool {
+        let is_same = put.hash.is_some_and(|hash| before.hash.as_deref() == Some(hash));
+        let is_for_same = before.acl == put.acl.map(as_json);
+        before.present && is_same && is_for_same && !self.failed.contains(&before.document)
     }
 
     fn bring(&mut self, name: &str, key: DocumentKey, asked: &mut Asked<'_>) -> i64 {
@@ -294,7 +313,13 @@ impl<'a> Acceptance<'a> {
             new.push(NewTicket { requests: asked, ..ticket });
         }
         records::tickets::add(sql, self.job.id, &new, (self.now, self.by))?;
-        records::tickets::complete(sql, &ended, self.now)
+        records::tickets::complete(sql, &ended, self.now)?;
+        // A report has no larger number than its ticket. Now and then is enough.
+        let first = self.ticket - new.len() as i64;
+        match first / limits::REPORTS_FORGOTTEN_EACH == self.ticket / limits::REPORTS_FORGOTTEN_EACH {
+            true => Ok(()),
+            false => records::tickets::forget(sql, self.job.id, self.ticket - limits::REPORTS_KEPT),
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use serde_json::{Map, Value};
 
 /// The word of `access` for everybody.
 const EVERYBODY: &str = "everybody";
+/// Bytes of an access token.
+const TOKEN_BYTES_MAX: usize = 1_024;
 /// What a record is made of inside each other.
 const DEPTH_MAX: usize = 16;
 
@@ -74,6 +76,17 @@ pub(super) struct Checked {
 type Result<T> = std::result::Result<T, String>;
 
 impl PushedItem {
+    /// A record as it was sent, or why it is none. What one may be is said of each record by itself: the others of a call are not touched by it.
+    pub fn read(value: &Value) -> std::result::Result<PushedItem, String> {
+        if !value.is_object() {
+            return Err("a record is an object of JSON".to_owned());
+        }
+        if has_nul(value) {
+            return Err("a record has no text with the character U+0000".to_owned());
+        }
+        PushedItem::deserialize(value).map_err(|error| format!("it cannot be meant: {error}"))
+    }
+
     /// What it says, or why it cannot be kept.
     pub(super) fn check(&self) -> Result<Checked> {
         if self.hash.as_ref().is_some_and(|hash| hash.len() > limits::RECORD_HASH_BYTES_MAX) {
@@ -137,8 +150,16 @@ impl PushedItem {
         if access.len() + deny.len() > limits::WEB_PATTERNS_MAX {
             return Err(format!("`access` and `deny` name at most {} tokens", limits::WEB_PATTERNS_MAX));
         }
-        if let Some(wrong) = access.iter().chain(&deny).find(|token| token.is_empty() || is_misspelled(token))
-        {
+        let is_wrong = |token: &&String| {
+            let is_odd = token.trim() != token.as_str() || token.chars().any(char::is_control);
+            let is_everybody = token.as_str() != EVERYBODY && token.eq_ignore_ascii_case(EVERYBODY);
+            token.is_empty()
+                || token.len() > TOKEN_BYTES_MAX
+                || is_odd
+                || is_everybody
+                || is_misspelled(token)
+        };
+        if let Some(wrong) = access.iter().chain(&deny).find(is_wrong) {
             return Err(format!("`{wrong}` is a token that nobody can hold"));
         }
         let names_everybody = access.iter().any(|token| token == EVERYBODY);
@@ -148,6 +169,15 @@ impl PushedItem {
             (false, [], _) => Ok(Some(Acl::Ordered(Vec::new()))),
             (false, ..) => Ok(Some(Acl::Flat { allow: access.clone(), deny })),
         }
+    }
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(values) => values.iter().any(has_nul),
+        Value::Object(fields) => fields.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -207,7 +237,7 @@ mod tests {
     use super::*;
 
     fn checked(item: Value) -> Result<Checked> {
-        serde_json::from_value::<PushedItem>(item).map_err(|error| error.to_string())?.check()
+        PushedItem::read(&item)?.check()
     }
 
     #[test]
@@ -249,6 +279,12 @@ mod tests {
             json!({"key": "k", "modified": "yesterday"}),
             json!({"key": "k", "modified": [1]}),
             json!({"key": "k", "hash": "h".repeat(2_000)}),
+            json!({"key": "k", "hash": "\u{0}"}),
+            json!({"key": "k", "fields": {"a\u{0}": 1}}),
+            json!(["k", false]),
+            json!({"key": "k", "access": ["Everybody"]}),
+            json!({"key": "k", "access": ["a "]}),
+            json!({"key": "k", "text": 5}),
             json!({"key": "k", "title": "t".repeat(2 << 20)}),
             json!({"key": "k", "text": "t".repeat(5 << 20)}),
             json!({"key": "k", "fields": {"a": deep}}),

@@ -9,6 +9,7 @@ mod work;
 use ingather_model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use self::items::PushedItem;
 pub use self::runs::{
@@ -16,6 +17,7 @@ pub use self::runs::{
     EndedDeltaRun, FINISH, FinishDeltaRun, Ledger, OpenedDeltaRun, ROLL_BACK, RUN, RollBackDeltaRun,
     ShowDeltaRun, TOUCH, TouchRecords, Touched, UNLOCK, UnlockSource, Unlocked,
 };
+pub use self::work::renew_leases;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::page;
 use crate::problem::Code;
@@ -111,8 +113,8 @@ pub struct PushRecords {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// The records, in their order; of several of one key the last one counts.
-    #[schemars(length(max = limits::RECORDS_AT_ONCE_MAX))]
-    pub records: Vec<PushedItem>,
+    #[schemars(with = "Vec<PushedItem>", length(max = limits::RECORDS_AT_ONCE_MAX))]
+    pub records: Vec<Value>,
 }
 
 /// What became of each record, in their order.

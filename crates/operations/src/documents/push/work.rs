@@ -5,6 +5,7 @@ use ingather_engine::inbox::delta_runs::{self as engine_runs, Check, Checked, Cl
 use ingather_engine::inbox::{Accepted, Push, Put};
 use ingather_model::limits;
 use ingather_model::run_counts::number;
+use ingather_store::Reader;
 use ingather_store::documents::inbox::{self, tickets};
 use ingather_store::jobs::{self, Job};
 
@@ -17,10 +18,24 @@ use super::{
     UnlockSource, Unlocked,
 };
 use crate::callers::api_keys;
+use crate::connections::Sources;
 use crate::context::{Caller, Context};
-use crate::jobs::named;
 use crate::page;
 use crate::problem::{Code, Problem, Result};
+
+/// What a record says, none where it is deleted; or why it is not taken.
+type Checking = std::result::Result<Option<CheckedRecord>, String>;
+
+/// The job of a source. Whoever may only push is told of no other job.
+fn source_of(reader: &Reader, name: &str) -> Result<Job> {
+    let found = reader.read(|sql| jobs::by_name(sql, name))?;
+    found.filter(|job| Sources::of_root(&job.root).are_pushed()).ok_or_else(|| {
+        let sentence = format!(
+            "there is no source `{name}` that applications push into; whoever may define jobs makes it: `ingather job define push:{name}`"
+        );
+        Problem::new(Code::NoSuchJob, sentence)
+    })
+}
 
 /// Does something with the job of a source, as the engine that may write.
 fn with<T>(
@@ -29,7 +44,7 @@ fn with<T>(
     work: impl FnOnce(&Engine, &Job) -> Result<T>,
 ) -> Result<T> {
     let reader = context.existing()?;
-    let job = named(&reader, source)?;
+    let job = source_of(&reader, source)?;
     let writing = context.host.write_beside("push")?;
     let engine = context.engine(writing.store.reader().clone(), Some(&writing), &[]);
     work(&Engine { asked_by: by.to_owned(), ..engine }, &job)
@@ -58,32 +73,39 @@ pub(super) fn records(
     if run.is_some() != token.is_some() {
         return Err(Problem::usage("`run` and `token` stand together: what `push.begin` answered"));
     }
-    let checked: Vec<std::result::Result<Option<CheckedRecord>, String>> =
-        records.iter().map(|item| if item.delete { Ok(None) } else { item.check().map(Some) }).collect();
+    let read: Vec<std::result::Result<PushedItem, String>> = records.iter().map(PushedItem::read).collect();
+    let check = |item: &std::result::Result<PushedItem, String>| match item {
+        Err(why) => Err(why.clone()),
+        Ok(item) if item.delete => Ok(None),
+        Ok(item) => item.check().map(Some),
+    };
+    let checked: Vec<Checking> = read.iter().map(check).collect();
     let taken: Vec<Push<'_>> =
-        records.iter().zip(&checked).filter_map(|(item, checked)| push(item, checked)).collect();
+        read.iter().zip(&checked).filter_map(|(item, checked)| push(item.as_ref().ok()?, checked)).collect();
+    // What cannot be taken is there all the same.
+    let refused: Vec<&str> = records
+        .iter()
+        .zip(&checked)
+        .filter_map(|(record, checked)| record["key"].as_str().filter(|_| checked.is_err()))
+        .collect();
     let accepted = with(context, (&source, caller.name), |engine, job| {
         Ok(match (run, &token) {
             (Some(epoch), Some(token)) => {
                 let digest = digest(token);
                 let claim = Claim { epoch, token: &digest };
-                let refused: Vec<&str> = records
-                    .iter()
-                    .zip(&checked)
-                    .filter(|(_, checked)| checked.is_err())
-                    .map(|(item, _)| item.key.as_str())
-                    .collect();
                 if !refused.is_empty() {
-                    // What cannot be taken now is there all the same.
                     engine.touch(job, claim, &refused)?;
                 }
                 engine.accept_within(job, claim, &taken)?
             }
-            _ => engine.accept(job, &taken)?,
+            _ => {
+                engine.still_there(job, &refused)?;
+                engine.accept(job, &taken)?
+            }
         })
     })?;
     let mut accepted = accepted.into_iter();
-    let result = |checked: &std::result::Result<Option<CheckedRecord>, String>| match checked {
+    let result = |checked: &Checking| match checked {
         Err(message) => PushResult::Refused { code: "invalid_record".to_owned(), message: message.clone() },
         Ok(_) => match accepted.next() {
             Some(Accepted::Pending { ticket, was_there }) => PushResult::Pending { ticket, was_there },
@@ -100,10 +122,7 @@ pub(super) fn records(
     Ok(PushedRecords { results: checked.iter().map(result).collect() })
 }
 
-fn push<'p>(
-    item: &'p PushedItem,
-    checked: &'p std::result::Result<Option<CheckedRecord>, String>,
-) -> Option<Push<'p>> {
+fn push<'p>(item: &'p PushedItem, checked: &'p Checking) -> Option<Push<'p>> {
     let put = match checked {
         Err(_) => return None,
         Ok(None) => None,
@@ -145,7 +164,7 @@ pub(super) fn ticket(context: &Context<'_>, _: &Caller<'_>, request: ShowTicket)
 
 pub(super) fn reports(context: &Context<'_>, _: &Caller<'_>, request: ListReports) -> Result<ReportList> {
     let reader = context.existing()?;
-    let job = named(&reader, &request.source)?;
+    let job = source_of(&reader, &request.source)?;
     let length = page::length(request.limit);
     let mut found = reader.read(|sql| tickets::reports(sql, job.id, request.after, length + 1))?;
     let more = found.len() > length;
@@ -255,7 +274,7 @@ pub(super) fn roll_back(
 
 pub(super) fn look(context: &Context<'_>, _: &Caller<'_>, request: ShowDeltaRun) -> Result<DeltaRunLook> {
     let reader = context.existing()?;
-    let job = named(&reader, &request.source)?;
+    let job = source_of(&reader, &request.source)?;
     let (run, records) = reader.read(|sql| {
         Ok::<_, ingather_store::StoreError>((
             inbox::delta_runs::last(sql, job.id)?,
@@ -301,4 +320,14 @@ pub(super) fn unlock(context: &Context<'_>, caller: &Caller<'_>, request: Unlock
     let UnlockSource { source } = request;
     let was_open = with(context, (&source, caller.name), |engine, job| Ok(engine.unlock_delta_run(job)?))?;
     Ok(Unlocked { source, was_open })
+}
+
+/// A service begins: clients of delta runs that are open have their leases from now on.
+///
+/// # Errors
+/// What hinders the write.
+pub fn renew_leases(context: &Context<'_>) -> Result<()> {
+    let Some(reader) = context.host.reader()? else { return Ok(()) };
+    let writing = context.host.write_beside("delta runs")?;
+    Ok(context.engine(reader, Some(&writing), &[]).renew_delta_runs()?)
 }

@@ -5,6 +5,7 @@ use ingather_model::guard::Guard;
 use ingather_model::job::history::History;
 use ingather_model::job::hops::Hops;
 use ingather_model::job::notify::Notify;
+use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{ContentBy, Definition, Keep, Stage};
 use ingather_model::limits;
 use ingather_store::Reader;
@@ -97,6 +98,8 @@ fn new_definition(reader: Option<&Reader>, request: &SyncSource) -> Result<Defin
 
 /// A job of which nothing else is said.
 pub(crate) fn plain(name: String, root: &str) -> Definition {
+    // Whoever pushes is told that it will be found.
+    let schedule = Sources::of_root(root).are_pushed().then_some(Schedule::Continuous);
     Definition {
         name,
         repository: Sources::of_root(root).connection.to_owned(),
@@ -114,7 +117,7 @@ pub(crate) fn plain(name: String, root: &str) -> Definition {
         history: History::default(),
         notify: Vec::new(),
         hops: Hops::default(),
-        schedule: None,
+        schedule,
     }
 }
 

@@ -28,6 +28,8 @@ use crate::jobs::moving::addresses::{Placed, refuse_borrowed, refuse_clashes};
 use crate::jobs::schedule;
 use crate::problem::{Code, Problem, Result};
 
+/// Setting of sources that applications push into: which keys are addresses.
+const ADDRESS_PREFIXES: &str = "address_prefixes";
 /// Characters of a job's name.
 pub(super) const NAME_MAX: usize = 64;
 /// Outputs that are named to whoever names one that there is not.
@@ -154,9 +156,20 @@ impl Wanted {
 
     /// What addresses begin with changes with the root of a job, by its move alone; else outputs would hold entries that nobody takes out.
     fn refuse_other_addresses(&self, places: Places<'_>) -> Result<()> {
-        let said = |definition: &Definition| {
-            definition.source.get(ADDRESSES).filter(|said| !said.is_null()).cloned()
+        let of = |definition: &Definition, name: &str| {
+            definition.source.get(name).filter(|said| !said.is_null()).cloned()
         };
+        if let Some(stored) = &self.stored
+            && of(&stored.definition, ADDRESS_PREFIXES) != of(&self.definition, ADDRESS_PREFIXES)
+        {
+            let name = &stored.name;
+            let sentence = format!(
+                "`source.{ADDRESS_PREFIXES}` of job {name} says under which addresses outputs hold its records, and cannot change; \
+                 `ingather job delete {name}`, then make it anew and push everything again"
+            );
+            return Err(Problem::new(Code::Definition, sentence));
+        }
+        let said = |definition: &Definition| of(definition, ADDRESSES);
         let wanted = said(&self.definition);
         match &self.stored {
             Some(stored) if said(&stored.definition) == wanted => Ok(()),

@@ -20,6 +20,8 @@ pub struct Record {
     pub ticket: i64,
     /// What whoever pushes tells versions by.
     pub hash: Option<String>,
+    /// Who may see it, JSON; none where that was left out.
+    pub acl: Option<String>,
 }
 
 /// A record as the inbox hands it out.
@@ -46,22 +48,17 @@ pub fn get(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<Record>> {
             present: row.int(1)? == 1,
             ticket: row.int(2)?,
             hash: row.opt_text(3)?,
+            acl: row.opt_text(4)?,
         })
     })
 }
 
-/// Keeps a record in place of what was pushed before. `acl`: who may see it, JSON. `content`: what is said of it, JSON, and its content; none
+/// Keeps a record in place of what was pushed before. `content`: what is said of it, JSON, and its content; none
 /// where it is deleted.
 ///
 /// # Errors
 /// What the database says.
-pub fn put(
-    sql: &mut Sql<'_>,
-    job: JobId,
-    record: &Record,
-    acl: Option<&str>,
-    content: Option<(&str, &[u8])>,
-) -> Result<()> {
+pub fn put(sql: &mut Sql<'_>, job: JobId, record: &Record, content: Option<(&str, &[u8])>) -> Result<()> {
     let document = Value::Int(record.document);
     let values = [
         document,
@@ -69,7 +66,7 @@ pub fn put(
         Value::Int(i64::from(record.present)),
         Value::Int(record.ticket),
         Value::OptText(record.hash.as_deref()),
-        Value::OptText(acl),
+        Value::OptText(record.acl.as_deref()),
     ];
     sql.execute(&queries::RECORD_PUT, &values)?;
     match content {

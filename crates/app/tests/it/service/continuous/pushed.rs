@@ -54,9 +54,13 @@ fn what_is_pushed_without_a_service_is_found_by_whom_it_names_until_it_is_delete
         assert_eq!((&told["pending"], code), (&json!(3), 0), "{told}");
         assert_eq!(found(&sandbox, "lamp", &["--all"]), ["17", "18", "19"]);
         assert_eq!(found(&sandbox, "lamp", &["--as", "nobody"]), ["17"]);
-        // One line that is none: nothing of it is taken, and the sentence names the line.
-        std::fs::write(sandbox.path().join("wrong.jsonl"), format!("{}\n{}\n", one[0], one[3])).unwrap();
-        sandbox.run(&["push", "wrong.jsonl", "--source", "tickets"]).refuses(2, &["line 2", "no record"]);
+        // A line that is no JSON ends it, and the sentence names the line.
+        std::fs::write(sandbox.path().join("wrong.jsonl"), "{\"key\": \"1\"}\n{\"key\": ").unwrap();
+        sandbox.run(&["push", "wrong.jsonl", "--source", "tickets"]).refuses(2, &["line 2", "no JSON"]);
+        push(&sandbox, &[json!({"key": "1", "delete": true})], &[]);
+        // One that is none touches no other one.
+        let (told, code) = push(&sandbox, &[one[0].clone(), one[3].clone(), json!(["20", false])], &[]);
+        assert_eq!((&told["pending"], &told["refused"], code), (&json!(1), &json!(2), 1), "{told}");
 
         // Another version takes the place of all of the one before, its access included.
         push(&sandbox, &[json!({"key": "17", "text": "a mended chair", "access": ["unix:u:4711"]})], &[]);
@@ -70,7 +74,7 @@ fn what_is_pushed_without_a_service_is_found_by_whom_it_names_until_it_is_delete
         let told = |rows: &[(&str, &str)]| -> Vec<(String, String)> {
             rows.iter().map(|(op, outcome)| ((*op).to_owned(), (*outcome).to_owned())).collect()
         };
-        assert_eq!(of("17"), told(&[("put", "indexed"), ("put", "indexed")]));
+        assert_eq!(of("17"), told(&[("put", "indexed"), ("put", "unchanged"), ("put", "indexed")]));
         assert_eq!(of("18"), told(&[("put", "indexed"), ("delete", "deleted")]));
         assert_eq!(of("none"), told(&[("delete", "noop")]));
         // The same again is accepted, and outputs hear nothing of it.
@@ -78,6 +82,21 @@ fn what_is_pushed_without_a_service_is_found_by_whom_it_names_until_it_is_delete
         push(&sandbox, &twice, &[]);
         assert_eq!(of("21"), told(&[("put", "superseded"), ("put", "indexed")]));
         assert_eq!(found(&sandbox, "first", &["--all"]), [""; 0]);
+        // Under which addresses outputs hold it does not change: what they hold would stay there.
+        let flags = [
+            "job",
+            "define",
+            "push:tickets",
+            "--set",
+            "address_prefixes=[\"https://a.example/\"]",
+            "--update",
+        ];
+        sandbox.run(&flags).refuses(2, &["address_prefixes", "cannot change"]);
+        // What a person has erased is not taken again.
+        sandbox.run(&["document", "erase", "tickets", "19", "--yes"]).exits(0);
+        let (told, code) = push(&sandbox, &[record("19", "a lamp again"), record("22", "chair")], &[]);
+        assert_eq!((&told["refused"], &told["pending"], code), (&json!(1), &json!(1), 1), "{told}");
+        assert_eq!(found(&sandbox, "lamp OR chair", &["--all"]), ["17", "22"]);
         let shown = sandbox.run(&["document", "list", "tickets", "--json"]).exits(0).json();
         assert!(shown.iter().all(|document| document["state"] == "settled"), "{shown:?}");
         sandbox.run(&["verify"]).exits(0);
@@ -189,8 +208,28 @@ fn a_client_of_a_service_hears_of_each_record_and_of_what_became_of_it() {
         assert!(!names.clone().any(|name| name == "push.records"), "{:?}", names.collect::<Vec<_>>());
         // A source that a job reads by itself takes nothing.
         post("/api/v1/sources/root/records", &json!({"records": [record("1", "x")]}))
-            .refuses(400, "definition");
+            .refuses(404, "no_such_job");
     }
+}
+
+#[test]
+fn a_delta_run_whose_client_gives_no_sign_of_life_is_its_own_no_more() {
+    let sandbox = Sandbox::sqlite();
+    let (service, pusher) = serving(&sandbox);
+    let post = |path: &str, body: &Value| {
+        let path = format!("/api/v1/sources/tickets/{path}");
+        Request::new("POST", &path).key(&pusher).body(body).send(service.address)
+    };
+    let lapsed = post("runs", &json!({"lease_seconds": 1})).is(200).json();
+    let mut other = Value::Null;
+    assert!(comes(|| {
+        let answer = post("runs", &json!({}));
+        other = answer.json();
+        answer.status == 200
+    }));
+    let body = json!({"token": lapsed["token"], "complete": true});
+    post(&format!("runs/{}/finish", lapsed["run"]), &body).refuses(410, "run_expired");
+    post(&format!("runs/{}/rollback", other["run"]), &json!({"token": other["token"]})).is(200);
 }
 
 #[test]
@@ -203,7 +242,7 @@ fn one_client_at_a_time_goes_over_a_source_and_only_by_its_token() {
     };
     post(
         "records",
-        &json!({"records": [record("1", "a"), record("2", "b"), {"key": "3", "text": "c", "hash": "h"}]}),
+        &json!({"records": [record("1", "a"), record("2", "b"), {"key": "3", "text": "c", "hash": "h"}, {"key": "4", "text": "e", "hash": "h"}, record("5", "f")]}),
     )
     .is(200);
     let opened = post("runs", &json!({"lease_seconds": 300})).is(200).json();
@@ -220,8 +259,13 @@ fn one_client_at_a_time_goes_over_a_source_and_only_by_its_token() {
     within("touch", token, json!({"keys": ["1"]})).is(200);
     // What somebody pushes meanwhile, without the run, is none of what it did not meet.
     post("records", &json!({"records": [record("agent", "d")]})).is(200);
+    // Nor is what somebody else says is there, whether it is as before or cannot be taken.
+    let others = json!([{"key": "2", "hash": 5}, {"key": "4", "text": "e", "hash": "h", "if_changed": true}]);
+    post("records", &json!({"records": others})).is(200);
     let ended = within("finish", token, json!({"complete": true})).is(200).json();
     assert_eq!(ended["deleted"], json!(1), "{ended}");
+    // Whoever did not hear the answer asks again.
+    assert_eq!(within("finish", token, json!({"complete": true})).is(200).json(), ended);
     within("touch", token, json!({"keys": []})).refuses(410, "run_expired");
     let names = || {
         let shown = service.answer("GET", "/api/v1/jobs/tickets/documents");
@@ -232,7 +276,7 @@ fn one_client_at_a_time_goes_over_a_source_and_only_by_its_token() {
             .map(|one| one["document"].as_str().unwrap().to_owned());
         names.collect::<BTreeSet<String>>()
     };
-    assert!(comes(|| names() == ["1", "3", "agent"].map(str::to_owned).into()), "{:?}", names());
+    assert!(comes(|| names() == ["1", "2", "3", "4", "agent"].map(str::to_owned).into()), "{:?}", names());
 
     // One that is not complete, one that is given up, and one that is taken away delete nothing.
     for end in ["finish", "rollback", "unlock"] {
@@ -252,7 +296,7 @@ fn one_client_at_a_time_goes_over_a_source_and_only_by_its_token() {
             }
         }
     }
-    assert_eq!(names().len(), 3);
+    assert_eq!(names().len(), 5);
 }
 
 /// What a client pushes at random, and what may be there by that.
