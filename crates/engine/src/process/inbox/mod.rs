@@ -26,7 +26,7 @@ use ingather_store::erased;
 use ingather_store::jobs::{self, Job};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::turns::lock;
-use ingather_store::{Durability, Sql, StoreError, states};
+use ingather_store::{Durability, Sql, StoreError, containers, states};
 
 use self::reading::Records;
 use crate::delivery::writer::Writer;
@@ -148,10 +148,18 @@ impl Engine {
             );
             return Err(EngineError::refused(Refusal::Definition, sentence));
         };
-        let _lease = self.process.keep_lease(&writer)?;
-        let containers = self.process.containers.get(&self.reader, job.repository, job.id)?;
-        let fence = |sql: &mut Sql<'_>| writer.lease.fence(sql);
-        let container = containers.shared().record(&writer.store, &report, (&fence, writer.call.now()))?;
+        // Not by what runs share, which reads all acls of the connection where none is under way.
+        let named = |sql: &mut Sql<'_>| containers::named(sql, job.repository, &[&report.name]);
+        let known = self.reader.read(named)?.into_iter().find(|known| known.identity == report.identity);
+        let container = match known {
+            Some(known) => Some(known.id),
+            None => {
+                let _lease = self.process.keep_lease(&writer)?;
+                let shared = self.process.containers.get(&self.reader, job.repository, job.id)?.shared();
+                let fence = |sql: &mut Sql<'_>| writer.lease.fence(sql);
+                shared.record(&writer.store, &report, (&fence, writer.call.now()))?
+            }
+        };
         Ok((writer, InboxOf { job, repository, container }))
     }
 
