@@ -18,7 +18,7 @@ use ingather_model::limits;
 
 pub(crate) use history::{History, OfHistory, OfInventory, Report, Time};
 pub(crate) use jobs::{Document, DocumentState, Job, Pipeline};
-pub(crate) use push::{Push, Source};
+pub(crate) use push::{Channel, Push, Source};
 pub(crate) use search::{EngineWord, Filter, Search};
 pub(crate) use service::{ApiKey, Authority, Event, LogFormat, RoleWord, Serve};
 pub(crate) use sync::{ContentByWord, DefineJob, GuardWord, HistoryWord, JobSettings, KeepWord, OnOff, Sync};
@@ -258,6 +258,12 @@ pub(crate) enum Command {
         after_help = "Example:\n  ingather source show tickets\n\nExit codes: those of each command, see its --help"
     )]
     Source(Source),
+    /// Look at channels that applications push through, and end them
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ingather channel list\n\nExit codes: those of each command, see its --help"
+    )]
+    Channel(Channel),
     /// Look at events that documents wait for, and free one
     #[command(
         subcommand,

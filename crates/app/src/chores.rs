@@ -1,4 +1,5 @@
-//! What a service does beside its runs, in a thread of its own: it tells notifiers of ends of runs, and forgets history that is too old.
+//! What a service does beside its runs, in a thread of its own: it tells notifiers of ends of runs, and forgets history that is too old, and ends
+//! channels whose clients are gone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -12,7 +13,7 @@ use ingather_model::fault::Fault;
 use ingather_model::limits;
 use ingather_notify::{Declared, Notifiers};
 use ingather_operations::Service as _;
-use ingather_operations::documents;
+use ingather_operations::documents::{self, push};
 use ingather_operations::jobs::{history, notices};
 
 use crate::exit::{Failure, Result};
@@ -34,19 +35,21 @@ impl Running {
     pub(crate) fn do_chores(self: &Arc<Running>, days: u32) -> Result<()> {
         let running = self.clone();
         let work = move || {
-            let (mut tidied, mut erased) = (i64::MIN, i64::MIN);
+            let (mut tidied, mut erased, mut tended) = (i64::MIN, i64::MIN, i64::MIN);
             if let Err(problem) = notices::hasten(&running.context()) {
                 running.log(&format!("notices cannot be looked at: {problem}"));
             }
             while refuse_stopped().is_ok() {
                 // Also when the clock was put back.
-                if wiring::now().abs_diff(tidied) >= limits::HISTORY_TIDY_MS as u64 {
+                let tidies = wiring::now().abs_diff(tidied) >= limits::HISTORY_TIDY_MS as u64;
+                if tidies {
                     tidied = wiring::now();
                     running.forget(days);
                 }
+                let channels = running.tend_channels(tidies, &mut tended);
                 let notices = running.send_notices();
                 let erases = running.erase(&mut erased);
-                let again = [notices, erases].into_iter().flatten().min();
+                let again = [notices, erases, channels].into_iter().flatten().min();
                 let wait = again.map_or(limits::HISTORY_TIDY_MS, |again| again - wiring::now());
                 running.chores.wait(Duration::from_millis(wait.clamp(1, limits::HISTORY_TIDY_MS) as u64));
             }
@@ -68,6 +71,21 @@ impl Running {
         });
         told.iter().for_each(|told| self.log(told));
         (left > 0).then_some(now + limits::ERASE_RETRY_MS)
+    }
+
+    /// Ends channels whose clients are gone; when to look again, milliseconds since 1970 UTC. `tended`: when that was last.
+    fn tend_channels(&self, forgets: bool, tended: &mut i64) -> Option<i64> {
+        let now = wiring::now();
+        if !forgets && now.abs_diff(*tended) < limits::CHANNEL_LOOK_MS as u64 {
+            return Some(*tended + limits::CHANNEL_LOOK_MS);
+        }
+        *tended = now;
+        push::tend_channels(&self.context(), forgets)
+            .unwrap_or_else(|problem| {
+                self.log(&format!("channels cannot be looked at: {problem}"));
+                Some(now)
+            })
+            .map(|due| due.max(now + limits::CHANNEL_LOOK_MS))
     }
 
     fn forget(&self, days: u32) {

@@ -63,6 +63,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Serve(serve) => serve::run(&global, &serve),
         Command::Push(push) => document::push::run(&global, push),
         Command::Source(source) => document::push::source(&global, source),
+        Command::Channel(channel) => document::channel::channel(&global, channel),
         Command::Event(event) => event::run(&global, event),
         Command::Authority(authority) => access::authority::run(&global, authority),
         Command::ApiKey(key) => api_key::run(&global, key),

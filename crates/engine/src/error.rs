@@ -67,6 +67,12 @@ pub enum Refusal {
     NotOpen,
     /// What was given does not prove that a call belongs to a delta run.
     WrongToken,
+    /// There is no such channel.
+    NoSuchChannel,
+    /// The channel takes nothing any more.
+    Ended,
+    /// The channel takes nothing more for a time.
+    Throttled,
 }
 
 impl Refusal {
@@ -90,6 +96,9 @@ impl Refusal {
         Refusal::Locked,
         Refusal::NotOpen,
         Refusal::WrongToken,
+        Refusal::NoSuchChannel,
+        Refusal::Ended,
+        Refusal::Throttled,
     ];
 
     /// The word.
@@ -113,6 +122,9 @@ impl Refusal {
             Refusal::Locked => "source_locked",
             Refusal::NotOpen => "run_expired",
             Refusal::WrongToken => "bad_token",
+            Refusal::NoSuchChannel => "no_such_channel",
+            Refusal::Ended => "shutdown",
+            Refusal::Throttled => "throttled",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tables: every move that a job and a document can make, who makes it, and why. Nothing moves without a row here.
+//! The tables: every move that a job, a document and a channel can make, who makes it, and why. Nothing moves without a row here.
 //!
 //! A state is only what other facts cannot tell (design 4.2); the facts beside it are in [`facts`]. [`rules`] reads and
 //! judges the tables, [`steps`] says what a move does to the facts, [`projection`] translates into ManifoldCF's names.
@@ -46,7 +46,7 @@ words! {
     pub enum Actor {
         /// A person, by command, API or console.
         Person = "person",
-        /// Evaluates schedules and windows.
+        /// Evaluates schedules, windows and leases.
         Scheduler = "scheduler",
         /// Takes a started job up and opens its run.
         Starter = "starter",
@@ -54,12 +54,14 @@ words! {
         Lister = "lister",
         /// Visits documents and sends them.
         Worker = "worker",
-        /// Finds that a run has nothing left to do.
+        /// Finds that a run or a channel has nothing left to do.
         Finisher = "finisher",
         /// Removes what a whole run did not meet, and the documents of a job that is being deleted.
         Sweeper = "sweeper",
         /// Clears up behind a process that is gone.
         Rescuer = "rescuer",
+        /// An application that pushes.
+        Client = "client",
     }
 }
 
@@ -256,6 +258,64 @@ pub mod document {
     ];
 }
 
+/// Channels: what applications push through (decision 0052). The states have the names of coverage S2.54.
+pub mod channel {
+    use super::Actor::{Client, Finisher, Lister, Person, Scheduler, Sweeper};
+    use super::Since::Now;
+    use super::{Move, words};
+
+    words! {
+        /// What a channel does.
+        pub enum State {
+            /// Takes what is pushed.
+            Running = "running",
+            /// Takes nothing more for a time: too much is open.
+            Throttling = "throttling",
+            /// Takes nothing any more; what it took is carried to its end.
+            Terminating = "terminating",
+            /// Everything that it took has its report; these can be read.
+            Terminated = "terminated",
+            /// Not there: before it is opened, and after its reports were forgotten.
+            Gone = "gone",
+        }
+    }
+
+    words! {
+        /// What can happen to a channel.
+        pub enum Event {
+            /// A client opens it.
+            Open = "open",
+            /// Nearly as much is open as may be.
+            Throttle = "throttle",
+            /// Less than half of that is open again.
+            Relax = "relax",
+            /// It is to end.
+            Terminate = "terminate",
+            /// Nothing is open any more.
+            Finish = "finish",
+            /// Its reports are too old to be kept.
+            Forget = "forget",
+        }
+    }
+
+    use Event::{Finish, Forget, Open, Relax, Terminate, Throttle};
+    use State::{Gone, Running, Terminated, Terminating, Throttling};
+
+    /// States in which it may take something, now or later.
+    const OPEN: &[State] = &[Running, Throttling];
+
+    /// Every move of a channel.
+    #[rustfmt::skip]
+    pub const MOVES: &[Move<State, Event>] = &[
+        Move { from: &[Gone],        on: Open,      to: Running,     by: &[Client],                             since: Now, why: "its source is there, and everything that it asks for is offered" },
+        Move { from: &[Running],     on: Throttle,  to: Throttling,  by: &[Lister],                             since: Now, why: "more than 80 % of what may be open is" },
+        Move { from: &[Throttling],  on: Relax,     to: Running,     by: &[Finisher],                           since: Now, why: "less than 50 % of what may be open is" },
+        Move { from: OPEN,           on: Terminate, to: Terminating, by: &[Client, Person, Scheduler, Sweeper], since: Now, why: "its client or a person asked, gave no sign of life, was throttled for too long, or its source is being deleted" },
+        Move { from: &[Terminating], on: Finish,    to: Terminated,  by: &[Finisher],                           since: Now, why: "everything that it took has its report" },
+        Move { from: &[Terminated],  on: Forget,    to: Gone,        by: &[Sweeper],                            since: Now, why: "its last report is as old as reports are kept" },
+    ];
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,6 +327,8 @@ mod tests {
             (job::Event::WORDS, job::Event::ALL.len()),
             (document::State::WORDS, document::State::ALL.len()),
             (document::Event::WORDS, document::Event::ALL.len()),
+            (channel::State::WORDS, channel::State::ALL.len()),
+            (channel::Event::WORDS, channel::Event::ALL.len()),
             (Actor::WORDS, Actor::ALL.len()),
         ] {
             let distinct: std::collections::HashSet<_> = words.iter().collect();

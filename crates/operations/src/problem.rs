@@ -89,6 +89,10 @@ problems! {
     NoSuchTicket = "no_such_ticket", 404, USAGE, "There is no ticket of that number.", "Take one that a push was answered with.";
     SourceLocked = "source_locked", 409, UNABLE, "Somebody else makes a delta run over the source.", "Wait until it has ended; the sentence says whose it is.";
     RunExpired = "run_expired", 410, USAGE, "The delta run is not open any more.", "Open another one.";
+    NoSuchChannel = "no_such_channel", 404, USAGE, "There is no such channel.", "`GET /api/v1/channels` has those that there are; open another one.";
+    Shutdown = "shutdown", 410, USAGE, "The channel takes nothing any more.", "Open another one.";
+    Throttled = "throttled", 429, UNABLE, "The channel takes nothing more for a time.", "Push again when reports say that tickets are completed.";
+    UnsupportedMode = "unsupported_mode", 501, UNABLE, "The mode is not offered.", "Take one of `GET /api/v1/capabilities`.";
     BadToken = "bad_token", 412, USAGE, "The token does not belong to the delta run.", "Send the one that the run was opened with.";
     NoSuchApiKey = "no_such_api_key", 404, USAGE, "There is no API key of that name.", "Take a name of `ingather api-key list`.";
     ApiKeyExists = "api_key_exists", 409, USAGE, "There is an API key of that name.", "Delete it, or take another name.";
@@ -262,6 +266,9 @@ impl From<Refusal> for Code {
             Refusal::Locked => Code::SourceLocked,
             Refusal::NotOpen => Code::RunExpired,
             Refusal::WrongToken => Code::BadToken,
+            Refusal::NoSuchChannel => Code::NoSuchChannel,
+            Refusal::Ended => Code::Shutdown,
+            Refusal::Throttled => Code::Throttled,
         }
     }
 }
@@ -358,6 +365,7 @@ mod tests {
         Code::NoSuchApiKey,
         Code::NoSuchEvent,
         Code::NoSuchTicket,
+        Code::UnsupportedMode,
         Code::ApiKeyExists,
         Code::NoSuchAuthority,
         Code::NoSuchUser,

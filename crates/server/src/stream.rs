@@ -26,7 +26,7 @@ use crate::problems;
 use crate::request;
 
 /// Where a client says what it has.
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// What is said of events that are not there any more.
 const LOST: &str = "events were lost; ask for /api/v1/jobs to know how things stand";
 
@@ -81,6 +81,24 @@ impl Streams {
         self.last().take();
     }
 
+    /// Comes back when the service ends.
+    pub(crate) async fn ended(&self) {
+        let told = self.last().as_ref().map(watch::Sender::subscribe);
+        let Some(mut told) = told else { return };
+        while told.changed().await.is_ok() {}
+    }
+
+    /// A place for another stream.
+    ///
+    /// # Errors
+    /// `Busy` where there is none.
+    pub(crate) fn place(&self) -> Result<OwnedSemaphorePermit> {
+        self.free.clone().try_acquire_owned().map_err(|_| {
+            let most = limits::STREAMS_MAX;
+            Problem::new(Code::Busy, format!("{most} streams are open, and there may not be more; close one"))
+        })
+    }
+
     pub(crate) fn heard(&self, event: &RunEvent) {
         let mut held = self.held();
         match &event.what {
@@ -109,7 +127,7 @@ impl Streams {
     }
 
     /// Where a client goes on, by the id of the last event that it has; whether that is no place of this service.
-    fn place(&self, id: Option<&str>) -> (u64, bool) {
+    fn beginning_of(&self, id: Option<&str>) -> (u64, bool) {
         let last = self.held().last;
         let Some(id) = id else { return (last, false) };
         let number = id.split_once('-').filter(|(beginning, _)| *beginning == self.beginning);
@@ -138,7 +156,7 @@ impl Streams {
 }
 
 /// An event as it is sent.
-fn text(name: &str, told: &Value) -> String {
+pub(crate) fn text(name: &str, told: &Value) -> String {
     format!("event: {name}\ndata: {told}\n\n")
 }
 
@@ -183,12 +201,9 @@ pub(crate) async fn stream(answers: Arc<Answers>, request: Request) -> Response 
 fn begin(answers: Arc<Answers>, asking: Asking, headers: &HeaderMap) -> Result<Response> {
     request::refuse_twice(headers, &[LAST_EVENT_ID])?;
     let streams = answers.streams.clone();
-    let place = streams.free.clone().try_acquire_owned().map_err(|_| {
-        let most = limits::STREAMS_MAX;
-        Problem::new(Code::Busy, format!("{most} streams are open, and there may not be more; close one"))
-    })?;
+    let place = streams.place()?;
     let last = streams.last().as_ref().map(watch::Sender::subscribe).ok_or_else(Problem::stopped)?;
-    let (number, lost) = streams.place(headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()));
+    let (number, lost) = streams.beginning_of(headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()));
     // A client that is cut off before the first event goes on from here.
     let mut first = format!("id: {}-{number}\n\n", streams.beginning);
     if lost {
@@ -197,12 +212,17 @@ fn begin(answers: Arc<Answers>, asking: Asking, headers: &HeaderMap) -> Result<R
     let (sender, receiver) = mpsc::channel(1);
     let follower = Follower { answers, streams, asking, last, number, sender, _place: place };
     tokio::spawn(follower.follow(first));
-    let mut response = Response::new(Body::new(Events(receiver)));
+    Ok(response(receiver))
+}
+
+/// The answer whose body is a stream.
+pub(crate) fn response(events: mpsc::Receiver<Bytes>) -> Response {
+    let mut response = Response::new(Body::new(Events(events)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    Ok(response)
+    response
 }
 
 /// What sends to one client.
@@ -310,7 +330,7 @@ mod tests {
     #[test]
     fn a_client_goes_on_behind_what_it_has_and_is_told_when_that_is_too_long_ago() {
         let streams = Streams::since(255);
-        assert_eq!(streams.place(Some("ff-0")), (0, false));
+        assert_eq!(streams.beginning_of(Some("ff-0")), (0, false));
         let none = streams.behind(0);
         assert!(!none.lost && none.text.is_empty());
         streams.heard(&paused("a\nevent: forged"));
@@ -319,9 +339,9 @@ mod tests {
         assert_eq!(behind.text, "id: ff-2\nevent: job.paused\ndata: {\"at\":1,\"job\":\"b\"}\n\n");
         assert!(!behind.lost && behind.last == 2);
         assert!(!streams.behind(0).text.contains("\nevent: forged"), "a name begins no line");
-        assert_eq!(streams.place(Some("ff-2")), (2, false));
+        assert_eq!(streams.beginning_of(Some("ff-2")), (2, false));
         for strange in ["ff-3", "fe-1", "1", "", "ff-", "ff--1"] {
-            assert_eq!(streams.place(Some(strange)), (2, true), "{strange}");
+            assert_eq!(streams.beginning_of(Some(strange)), (2, true), "{strange}");
         }
         (0..limits::STREAM_EVENTS_KEPT).for_each(|_| streams.heard(&paused("c")));
         assert!(!streams.behind(2).lost && streams.behind(1).lost);

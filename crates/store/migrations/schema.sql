@@ -184,12 +184,14 @@ CREATE TABLE record (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, present B
 CREATE INDEX record_job ON record (job, document);
 CREATE TABLE record_content (document BIGINT PRIMARY KEY, about TEXT NOT NULL, content BYTEA NOT NULL) /*table*/;
 -- what was asked of a record, and what became of it; requests: of its document when it was asked, so that no visit of before ends it; report: its
--- place among all that became of tickets, NULL while it is open
+-- place among all that became of tickets, NULL while it is open; channel: through which it was pushed; user_ref: what its client wants back with each
+-- report
 CREATE TABLE ticket (number BIGINT PRIMARY KEY, job BIGINT NOT NULL, document BIGINT, key_text TEXT NOT NULL, op TEXT NOT NULL,
   requests BIGINT NOT NULL, accepted_at BIGINT NOT NULL, pushed_by TEXT NOT NULL, report BIGINT, completed_at BIGINT, outcome TEXT,
-  code TEXT NOT NULL, message TEXT NOT NULL) /*table*/;
+  code TEXT NOT NULL, message TEXT NOT NULL, channel BIGINT, user_ref TEXT) /*table*/;
 CREATE INDEX ticket_open ON ticket (document) WHERE report IS NULL;
 CREATE INDEX ticket_report ON ticket (job, report);
+CREATE INDEX ticket_channel ON ticket (channel, number) WHERE channel IS NOT NULL AND report IS NULL;
 -- a pass of an application over its whole source; token: digest of what proves that a call belongs to it; watermark: last ticket before it; seen_at: the
 -- last sign of life of its client; touched: records that it could not read; veto: why it deletes nothing, NULL where it may
 CREATE TABLE delta_run (job BIGINT NOT NULL, epoch BIGINT NOT NULL, mode TEXT NOT NULL, token TEXT NOT NULL, client TEXT NOT NULL,
@@ -197,3 +199,19 @@ CREATE TABLE delta_run (job BIGINT NOT NULL, epoch BIGINT NOT NULL, mode TEXT NO
   ended_at BIGINT, touched BIGINT NOT NULL, veto TEXT, deleted BIGINT NOT NULL, PRIMARY KEY (job, epoch)) /*clustered*/;
 CREATE TABLE delta_mark (job BIGINT NOT NULL, epoch BIGINT NOT NULL, number BIGINT NOT NULL, ids BYTEA NOT NULL,
   PRIMARY KEY (job, epoch, number)) /*clustered*/;
+-- channels that applications push through (decision 0052); opened_by: whose it is; is_sync: it answers when all is done; reason: why it ends; taken and completed: tickets; open_max:
+-- how many may be open; serial: its last report; acked: the last one that its client has; changed_at: when its state changed
+CREATE TABLE channel (id BIGINT PRIMARY KEY, job BIGINT NOT NULL, client TEXT NOT NULL, opened_by TEXT NOT NULL, is_sync BIGINT NOT NULL,
+  state TEXT NOT NULL, reason TEXT NOT NULL, opened_at BIGINT NOT NULL, changed_at BIGINT NOT NULL, seen_at BIGINT NOT NULL,
+  lease_ms BIGINT NOT NULL, throttle_ms BIGINT NOT NULL, open_max BIGINT NOT NULL, taken BIGINT NOT NULL, completed BIGINT NOT NULL,
+  serial BIGINT NOT NULL, acked BIGINT NOT NULL) /*table*/;
+CREATE INDEX channel_job ON channel (job);
+-- what a channel told its client, in its order; word: a state, or what is answered; about: why
+CREATE TABLE channel_report (channel BIGINT NOT NULL, serial BIGINT NOT NULL, at BIGINT NOT NULL, kind TEXT NOT NULL, ticket BIGINT,
+  word TEXT NOT NULL, about TEXT NOT NULL, PRIMARY KEY (channel, serial)) /*clustered*/;
+-- what waits until tickets up to one are completed
+CREATE TABLE channel_flush (channel BIGINT NOT NULL, number BIGINT NOT NULL, ticket BIGINT NOT NULL, PRIMARY KEY (channel, number))
+  /*clustered*/;
+-- a record as outputs have it, while what was pushed over it through a channel is not delivered: an abort brings it back
+CREATE TABLE record_before (document BIGINT PRIMARY KEY, ticket BIGINT NOT NULL, hash TEXT, acl TEXT,
+  about TEXT NOT NULL, content BYTEA NOT NULL) /*table*/;

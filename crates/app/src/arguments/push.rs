@@ -1,4 +1,4 @@
-//! Flags of `push` and `source`.
+//! Flags of `push`, `source` and `channel`.
 
 use std::path::PathBuf;
 
@@ -84,5 +84,62 @@ pub(crate) enum Source {
     Unlock {
         /// Name of the source
         source: String,
+    },
+}
+
+/// Look at channels that applications push through, and end them.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Channel {
+    /// All channels: what each does, and how much of what it took is not completed yet
+    #[command(
+        after_help = "Examples:\n  ingather channel list\n  ingather channel list --json\n\nExit codes: 0 answered · 3 could not work"
+    )]
+    List,
+    /// How a channel stands
+    #[command(
+        after_help = "Example:\n  ingather channel show 7\n\nExit codes: 0 answered · 2 no such channel · 3 could not work"
+    )]
+    Show {
+        /// Number of the channel
+        channel: i64,
+    },
+    /// What a channel told its client, in order
+    #[command(after_help = "Examples:\n  \
+        ingather channel reports 7\n  \
+        ingather channel reports 7 --after 84 --json\n\n\
+        Exit codes: 0 answered · 2 no such channel · 3 could not work")]
+    Reports {
+        /// Number of the channel
+        channel: i64,
+        /// The last report that was seen
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        after: i64,
+        /// Reports at most
+        #[arg(long, value_name = "N")]
+        limit: Option<u32>,
+    },
+    /// Have a channel report when everything that it has taken so far is completed
+    #[command(
+        after_help = "Example:\n  ingather channel flush 7\n\nExit codes: 0 done · 2 no such channel, or it is over · 3 could not work"
+    )]
+    Flush {
+        /// Number of the channel
+        channel: i64,
+    },
+    /// Have a channel take nothing any more; what it took is carried to its end
+    #[command(
+        after_help = "Example:\n  ingather channel terminate 7\n\nExit codes: 0 done · 2 no such channel · 3 could not work"
+    )]
+    Terminate {
+        /// Number of the channel
+        channel: i64,
+    },
+    /// Have a channel take nothing any more, and drop what it took and outputs do not have yet
+    #[command(
+        after_help = "Example:\n  ingather channel abort 7\n\nExit codes: 0 done · 2 no such channel · 3 could not work"
+    )]
+    Abort {
+        /// Number of the channel
+        channel: i64,
     },
 }

@@ -1,7 +1,7 @@
 //! What becomes of tickets: they are completed in the transactions that end visits, and that forget documents.
 
 use ingather_model::ids::JobId;
-use ingather_store::documents::inbox::tickets::{self, Outcome};
+use ingather_store::documents::inbox::tickets::{self, Completed, Outcome};
 use ingather_store::documents::{self, inbox};
 use ingather_store::states;
 use ingather_store::{Sql, StoreError};
@@ -46,16 +46,17 @@ pub(crate) fn gone(sql: &mut Sql<'_>, documents: &[i64], now: i64) -> Result<Vec
 /// A person has the document of a record erased.
 pub(crate) fn erased(sql: &mut Sql<'_>, document: i64, now: i64) -> Result<()> {
     let why = Outcome { outcome: "aborted", code: "erased", message: "a person has erased it" };
-    let aborted = |(number, ..): (i64, i64, i64)| (number, why.clone());
-    let ended: Vec<(i64, Outcome<'_>)> = tickets::open(sql, &[document])?.into_iter().map(aborted).collect();
+    let open = tickets::open(sql, &[document])?;
+    let ended: Vec<Completed<'_>> = open.iter().map(|ticket| ticket.completed(why.clone())).collect();
     tickets::complete(sql, &ended, now)?;
     inbox::remove(sql, &[document])
 }
 
 /// Documents of records that were deleted are forgotten.
 fn forgotten(sql: &mut Sql<'_>, documents: &[i64], now: i64) -> Result<()> {
-    let deleted = |(number, ..): (i64, i64, i64)| (number, Outcome::plain("deleted"));
-    let ended: Vec<(i64, Outcome<'_>)> = tickets::open(sql, documents)?.into_iter().map(deleted).collect();
+    let open = tickets::open(sql, documents)?;
+    let ended: Vec<Completed<'_>> =
+        open.iter().map(|ticket| ticket.completed(Outcome::plain("deleted"))).collect();
     tickets::complete(sql, &ended, now)?;
     inbox::remove(sql, documents)
 }

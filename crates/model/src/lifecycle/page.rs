@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 
 use super::arrows::{self, Arrows, Way};
 use super::steps::{DocumentChange, JobChange};
-use super::{Actor, Move, Since, document, job, rules};
+use super::{Actor, Move, Since, channel, document, job, rules};
 
 /// The text of `docs/generated/lifecycle.md`.
 pub fn markdown() -> String {
@@ -16,7 +16,8 @@ pub fn markdown() -> String {
     words(&mut page, "job", JobChange::WORDS);
     table(&mut page, "Documents", document::MOVES, document::State::Gone);
     words(&mut page, "document", DocumentChange::WORDS);
-    line(&mut page, "## In ManifoldCF's names\n");
+    table(&mut page, "Channels", channel::MOVES, channel::State::Gone);
+    line(&mut page, "\n## In ManifoldCF's names\n");
     line(
         &mut page,
         "Each arrow below is allowed; the proof in `crates/model/src/lifecycle/arrows/proof.rs` shows that nothing of ours \
@@ -95,6 +96,9 @@ mod tests {
     fn the_page_shows_every_row_every_reason_and_every_line_of_the_book() {
         let page = markdown();
         for row in job::MOVES {
+            assert!(page.contains(row.why), "{}", row.why);
+        }
+        for row in channel::MOVES {
             assert!(page.contains(row.why), "{}", row.why);
         }
         for row in document::MOVES {

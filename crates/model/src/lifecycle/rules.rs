@@ -99,17 +99,19 @@ fn reaches<S: Copy + Eq, E>(moves: &[Move<S, E>], states: &[S], from: S, to: S) 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{document, job};
+    use super::super::{channel, document, job};
     use super::*;
 
     #[test]
-    fn both_tables_are_sound() {
+    fn all_tables_are_sound() {
         assert_eq!(
             faults(job::MOVES, job::State::ALL, job::Event::ALL, job::State::Gone),
             Vec::<String>::new()
         );
         let found =
             faults(document::MOVES, document::State::ALL, document::Event::ALL, document::State::Gone);
+        assert_eq!(found, Vec::<String>::new());
+        let found = faults(channel::MOVES, channel::State::ALL, channel::Event::ALL, channel::State::Gone);
         assert_eq!(found, Vec::<String>::new());
     }
 

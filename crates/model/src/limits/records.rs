@@ -30,3 +30,42 @@ pub const DELTA_GUARD_RECORDS_MIN: u64 = 100;
 pub const DELTA_TOUCHED_PERCENT: u64 = 10;
 /// And so many records at least.
 pub const DELTA_TOUCHED_MIN: u64 = 10;
+
+/// How long a channel lives without a sign of life of its client, milliseconds, where it says nothing else.
+pub const CHANNEL_LEASE_MS: i64 = 300_000;
+/// The longest such time, milliseconds.
+pub const CHANNEL_LEASE_MS_MAX: i64 = 86_400_000;
+/// How long a channel may be throttled before it ends, milliseconds, where its client says nothing else.
+pub const CHANNEL_THROTTLE_MS: i64 = 600_000;
+/// The longest such time, milliseconds.
+pub const CHANNEL_THROTTLE_MS_MAX: i64 = 86_400_000;
+/// Tickets of a channel that may be open, where its client says nothing else.
+pub const CHANNEL_OPEN: i64 = 10_000;
+/// The most that it may say.
+pub const CHANNEL_OPEN_MAX: i64 = 100_000;
+/// A channel of whose tickets more than this is open, of those that may be, is throttled: percent.
+pub const CHANNEL_THROTTLE_PERCENT: i64 = 80;
+/// Until less than this is: percent.
+pub const CHANNEL_RELAX_PERCENT: i64 = 50;
+/// How long reports of a channel are kept that its client has, milliseconds.
+pub const CHANNEL_REPORTS_ACKED_MS: i64 = 86_400_000;
+/// How long all others are kept, milliseconds.
+pub const CHANNEL_REPORTS_MS: i64 = 7 * 86_400_000;
+/// Channels that are kept.
+pub const CHANNELS_MAX: usize = 100_000;
+/// Bytes of what a client wants back with each report: 4,096 in base64, and a little more.
+pub const USER_REF_BYTES_MAX: usize = 6_144;
+/// How often leases of channels, and how long they are throttled, are looked at, milliseconds.
+pub const CHANNEL_LOOK_MS: i64 = 1_000;
+/// How long a call may wait for a channel, seconds.
+pub const CHANNEL_WAIT_SECONDS_MAX: u32 = 60;
+/// How often a stream of reports gives a sign of life where nothing is told, milliseconds.
+pub const CHANNEL_STREAM_QUIET_MS: u64 = 15_000;
+/// How often channels are looked at that calls wait for, milliseconds.
+pub const WAITS_LOOK_MS: u64 = 20;
+/// How often where more than [`WAITS_OFTEN_MAX`] wait, milliseconds.
+pub const WAITS_LOOK_MS_MAX: u64 = 200;
+/// Calls that may wait before channels are looked at less often.
+pub const WAITS_OFTEN_MAX: usize = 500;
+/// Characters of what a client calls itself.
+pub const CLIENT_LETTERS_MAX: usize = 256;

@@ -1,2 +1,2 @@
--- Tickets of a job that is to go.
-DELETE FROM ticket WHERE job = $1
+-- Tickets of a job that is to go; those of channels go with their reports.
+DELETE FROM ticket WHERE job = $1 AND channel IS NULL

@@ -1,5 +1,6 @@
 //! `ingather document …`: the inventory of a job, and why one document stands as it does.
 
+pub(super) mod channel;
 mod erase;
 pub(super) mod push;
 

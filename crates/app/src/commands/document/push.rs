@@ -212,7 +212,7 @@ impl Pushing<'_> {
         let pushed = push::RECORDS.call(&self.program.context(), &caller(), request)?;
         for (result, line) in pushed.results.into_iter().zip(lines) {
             match result {
-                PushResult::Pending { .. } => self.told.pending += 1,
+                PushResult::Pending { .. } | PushResult::Completed { .. } => self.told.pending += 1,
                 PushResult::Unchanged => self.told.unchanged += 1,
                 PushResult::Refused { message, .. } => {
                     self.told.refused += 1;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::same::{ASKED, prepared, pushed, settled};
+use super::same::{ASKED, prepared, pushed, settled, with_channel};
 use super::{Service, key};
 use crate::sandbox::{Answer, Kept, Sandbox, finish};
 
@@ -20,7 +20,7 @@ pub(super) fn asked(sandbox: &Sandbox, server: &str, key: Option<&str>, words: &
 fn every_row_answers_a_client_what_it_answers_the_command_line() {
     let sandbox = prepared(Kept::Sqlite);
     pushed(&sandbox);
-    let service = Service::start(&sandbox);
+    let service = with_channel(&sandbox);
     let network = format!("http://{}", service.address);
     let socket = format!("unix:{}", sandbox.data().join("ingather.sock").display());
     for (name, words, ..) in ASKED {

@@ -88,6 +88,9 @@ pub(super) const ASKED: &[Asked] = &[
         Lines::Of("reports"),
     ),
     ("push.ticket", &["source", "ticket", "2"], "GET /tickets/2", None, Lines::Answer),
+    ("channel.list", &["channel", "list"], "GET /channels", None, Lines::Of("channels")),
+    ("channel.show", &["channel", "show", "1"], "GET /channels/1", None, Lines::Answer),
+    ("channel.reports", &["channel", "reports", "1"], "GET /channels/1/reports", None, Lines::Of("reports")),
     ("events.list", &["event", "list"], "GET /events", None, Lines::Of("events")),
     ("system.doctor", &["doctor", "-v"], "POST /system/doctor", Some("{}"), Lines::Items),
     ("declaration.export", &["export"], "GET /declaration", None, Lines::Page),
@@ -132,6 +135,9 @@ const CHANGES: &[&str] = &[
     "events.free",
     "push.records",
     "push.unlock",
+    "channel.flush",
+    "channel.terminate",
+    "channel.abort",
     "authorities.forget",
     "authorities.delete",
     "api_keys.create",
@@ -185,6 +191,17 @@ pub(super) fn prepared(kept: Kept) -> Sandbox {
     sandbox
 }
 
+/// A service with a channel into that source.
+pub(super) fn with_channel(sandbox: &Sandbox) -> Service<'_> {
+    let service = Service::start(sandbox);
+    service
+        .request("POST", "/api/v1/channels")
+        .body(&json!({"source": "tickets"}))
+        .send(service.address)
+        .is(200);
+    service
+}
+
 /// A source into which something was pushed.
 pub(super) fn pushed(sandbox: &Sandbox) {
     std::fs::write(sandbox.path().join("tickets.jsonl"), r#"{"key": "17", "text": "a lamp"}"#).unwrap();
@@ -205,7 +222,7 @@ fn the_command_line_and_the_service_answer_the_same_for_every_row() {
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let sandbox = prepared(kept);
         pushed(&sandbox);
-        let service = Service::start(&sandbox);
+        let service = with_channel(&sandbox);
         let holder = Holder { job: JobId(1), document: 1, process: "another" };
         let begun = store(&sandbox)
             .write(Durability::Relaxed, |sql| events::begin(sql, "global:e", holder, 1_767_225_600_000));

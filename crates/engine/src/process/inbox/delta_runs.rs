@@ -16,7 +16,7 @@ use ingather_store::queue;
 use ingather_store::{Durability, Sql, StoreError};
 use roaring::RoaringTreemap;
 
-use super::{Accepted, Push, deleting, documents_of, takes_records};
+use super::{Ask, Push, documents_of};
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use crate::run::id_set;
@@ -104,13 +104,7 @@ impl Engine {
         (client, token): (&str, &str),
     ) -> Result<i64> {
         let (writer, _) = self.inbox_of(job)?;
-        let _lease = self.process.keep_lease(&writer)?;
-        let now = writer.call.now();
-        writer.store.write(Durability::Synced, |sql| {
-            writer.lease.fence(sql)?;
-            if !takes_records(sql, job.id)? {
-                return Ok(Err(deleting(&job.name)));
-            }
+        self.in_source(&writer, job, |sql, now| {
             let last = delta_runs::last(sql, job.id)?;
             if let Some(last) = last.as_ref().filter(|last| last.state == OPEN) {
                 if now < last.seen_at.saturating_add(last.lease_ms) {
@@ -137,7 +131,7 @@ impl Engine {
             delta_runs::open(sql, job.id, &run)?;
             delta_runs::forget(sql, job.id, epoch - limits::DELTA_RUNS_KEPT)?;
             Ok(Ok(epoch))
-        })?
+        })
     }
 
     /// Says of records whether they have to be pushed; those that have not are met.
@@ -170,35 +164,10 @@ impl Engine {
                     Some(_) => Checked::Changed,
                 });
             }
-            mark(sql, (job, claim), &met)?;
+            mark(sql, (job.id, claim.epoch), &met)?;
             delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
             Ok(checked)
         })
-    }
-
-    /// Accepts pushes as [`Engine::accept`] does: what they are of is met. A push that is refused has its record stay as it is.
-    ///
-    /// # Errors
-    /// Those of [`Engine::touch`].
-    pub fn accept_within(&self, job: &Job, claim: Claim<'_>, pushes: &[Push<'_>]) -> Result<Vec<Accepted>> {
-        let (_, inbox) = self.inbox_of(job)?;
-        let accepted = self.within(job, claim, |sql, _, now| {
-            let (accepted, documents) = self.accept_in(sql, (&inbox, now), pushes)?;
-            let mut met = RoaringTreemap::new();
-            let mut touched = 0;
-            for ((accepted, document), push) in accepted.iter().zip(documents).zip(pushes) {
-                let is_refused = matches!(accepted, Accepted::Refused(_));
-                touched += i64::from(is_refused);
-                if push.put.is_some() || is_refused {
-                    met.extend(document.map(|id| id as u64));
-                }
-            }
-            mark(sql, (job, claim), &met)?;
-            delta_runs::seen(sql, job.id, claim.epoch, (now, touched))?;
-            Ok(accepted)
-        })?;
-        self.process.pushed(job.id);
-        Ok(accepted)
     }
 
     /// Records are there and cannot be read now: they stay as they are. Without keys, a sign of life.
@@ -210,28 +179,9 @@ impl Engine {
         let keys: Vec<_> = keys.iter().map(|key| hasher.key(key, parent_bytes(key))).collect();
         self.within(job, claim, |sql, _, now| {
             let met = documents_of(sql, job.id, &keys)?.into_values().map(|id| id as u64).collect();
-            mark(sql, (job, claim), &met)?;
+            mark(sql, (job.id, claim.epoch), &met)?;
             delta_runs::seen(sql, job.id, claim.epoch, (now, keys.len() as i64))
         })
-    }
-
-    /// Somebody pushes records that cannot be taken, beside the delta run that is open: they are there all the same.
-    ///
-    /// # Errors
-    /// `ReadOnly`; what the store says.
-    pub fn still_there(&self, job: &Job, keys: &[&str]) -> Result<()> {
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let hasher = self.reader.hasher();
-        let keys: Vec<_> = keys.iter().map(|key| hasher.key(key, parent_bytes(key))).collect();
-        let writer = self.writing()?;
-        let _lease = self.process.keep_lease(&writer)?;
-        Ok(writer.store.write(Durability::Synced, |sql| {
-            writer.lease.fence(sql)?;
-            let documents = documents_of(sql, job.id, &keys)?;
-            mark_open(sql, job.id, documents.into_values())
-        })?)
     }
 
     /// The client gives up: nothing is deleted, and what it pushed stays.
@@ -361,8 +311,9 @@ impl Engine {
                 .map(|record| record.document)
                 .collect();
             let names = documents::names(sql, &still)?;
-            let pushes: Vec<Push<'_>> = names.iter().map(|(_, name)| Push { key: name, put: None }).collect();
-            self.accept_in(sql, (&inbox, now), &pushes)?;
+            let delete = |name| Push { key: name, ask: Ask::Delete, user_ref: None };
+            let pushes: Vec<Push<'_>> = names.iter().map(|(_, name)| delete(name)).collect();
+            self.accept_in(sql, (&inbox, None, now), &pushes)?;
             delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))
         })
     }
@@ -374,31 +325,37 @@ impl Engine {
         claim: Claim<'_>,
         work: impl Fn(&mut Sql<'_>, &DeltaRun, i64) -> std::result::Result<T, StoreError>,
     ) -> Result<T> {
-        let writer = self.writing()?;
-        let _lease = self.process.keep_lease(&writer)?;
-        let now = writer.call.now();
-        writer.store.write(Durability::Synced, |sql| {
-            writer.lease.fence(sql)?;
-            if !takes_records(sql, job.id)? {
-                return Ok(Err(deleting(&job.name)));
-            }
-            let Some(run) = delta_runs::get(sql, job.id, claim.epoch)? else {
-                return Ok(Err(not_open(job, claim.epoch, "never was")));
-            };
-            if run.token != claim.token {
-                let sentence = format!("this is not the token that run {} was opened with", run.epoch);
-                return Ok(Err(EngineError::refused(Refusal::WrongToken, sentence)));
-            }
-            if run.state != OPEN {
-                return Ok(Err(not_open(job, run.epoch, &run.state)));
-            }
-            if now >= run.seen_at.saturating_add(run.lease_ms) {
-                delta_runs::end(sql, job.id, run.epoch, (EXPIRED, now))?;
-                return Ok(Err(not_open(job, run.epoch, EXPIRED)));
-            }
-            work(sql, &run, now).map(Ok)
-        })?
+        self.in_source(&self.writing()?, job, |sql, now| {
+            Ok(match claimed(sql, job, claim, now)? {
+                Ok(run) => Ok(work(sql, &run, now)?),
+                Err(error) => Err(error),
+            })
+        })
     }
+}
+
+/// The delta run that somebody claims, where it is open and theirs. One whose lease is over is ended.
+pub(super) fn claimed(
+    sql: &mut Sql<'_>,
+    job: &Job,
+    claim: Claim<'_>,
+    now: i64,
+) -> std::result::Result<Result<DeltaRun>, StoreError> {
+    let Some(run) = delta_runs::get(sql, job.id, claim.epoch)? else {
+        return Ok(Err(not_open(job, claim.epoch, "never was")));
+    };
+    if run.token != claim.token {
+        let sentence = format!("this is not the token that run {} was opened with", run.epoch);
+        return Ok(Err(EngineError::refused(Refusal::WrongToken, sentence)));
+    }
+    if run.state != OPEN {
+        return Ok(Err(not_open(job, run.epoch, &run.state)));
+    }
+    if now >= run.seen_at.saturating_add(run.lease_ms) {
+        delta_runs::end(sql, job.id, run.epoch, (EXPIRED, now))?;
+        return Ok(Err(not_open(job, run.epoch, EXPIRED)));
+    }
+    Ok(Ok(run))
 }
 
 /// Why a delta run deletes nothing, where something speaks against it.
@@ -435,14 +392,15 @@ pub(super) fn mark_open(
     }
 }
 
-fn mark(
+/// A delta run has met documents.
+pub(super) fn mark(
     sql: &mut Sql<'_>,
-    (job, claim): (&Job, Claim<'_>),
+    (job, epoch): (JobId, i64),
     met: &RoaringTreemap,
 ) -> std::result::Result<(), StoreError> {
     match met.is_empty() {
         true => Ok(()),
-        false => delta_runs::mark(sql, job.id, claim.epoch, &id_set::to_bytes(met)),
+        false => delta_runs::mark(sql, job, epoch, &id_set::to_bytes(met)),
     }
 }
 

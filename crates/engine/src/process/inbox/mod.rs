@@ -1,9 +1,11 @@
 //! What applications push (decision 0051): each record is a document of the job of its source, kept until it is deleted. Accepting one writes the record, a
 //! ticket and the request for a visit in one transaction; the end of that visit completes the ticket, once.
 //!
-//! Reading order: here records are accepted · `run::tickets` completes what was asked · `delta_runs` opens, checks and ends passes of applications over their whole
-//! sources · `reading` hands records to the connector.
+//! Reading order: here is what can be pushed · `accepting` writes it · `run::tickets` completes what was asked · `delta_runs` opens, checks and ends passes of applications
+//! over their whole sources · `channels` are what applications push through that want a report of everything · `reading` hands records to the connector.
 
+mod accepting;
+pub mod channels;
 pub mod delta_runs;
 mod reading;
 
@@ -14,20 +16,17 @@ use ingather_contract::inbox::{About, Inbox};
 use ingather_contract::repository::Repository;
 use ingather_model::access::Acl;
 use ingather_model::fault::Reason;
-use ingather_model::ids::{ContainerId, Digest, DocumentId, JobId};
-use ingather_model::key::{DocumentKey, parent_bytes};
+use ingather_model::ids::{ContainerId, JobId};
+use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::job::State;
-use ingather_model::lifecycle::outcome::FailureKind;
-use ingather_model::limits;
-use ingather_store::documents::inbox::tickets::{NewTicket, Outcome};
-use ingather_store::documents::inbox::{self as records, Record};
-use ingather_store::documents::{self, NewDocument};
-use ingather_store::erased;
+use ingather_store::documents;
+use ingather_store::documents::inbox::delta_runs::seen;
 use ingather_store::jobs::{self, Job};
-use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::turns::lock;
-use ingather_store::{Durability, Sql, StoreError, containers, states};
+use ingather_store::{Durability, Sql, StoreError, containers};
 
+use self::accepting::Taken;
+use self::delta_runs::Claim;
 use self::reading::Records;
 use crate::delivery::writer::Writer;
 use crate::engine::Engine;
@@ -39,8 +38,30 @@ use crate::process::Process;
 pub struct Push<'a> {
     /// Its key.
     pub key: &'a str,
-    /// What it is from now on; none: it is deleted.
-    pub put: Option<Put<'a>>,
+    /// What becomes of it.
+    pub ask: Ask<'a>,
+    /// What its client wants back with each report.
+    pub user_ref: Option<&'a str>,
+}
+
+/// What becomes of a record.
+#[derive(Clone, Debug)]
+pub enum Ask<'a> {
+    /// It is this from now on.
+    Put(Put<'a>),
+    /// It is deleted.
+    Delete,
+    /// Nothing, for a reason: what was sent means nothing. It stays as it is, and is there.
+    Wrong(Reason),
+}
+
+/// By what way pushes come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Through<'a> {
+    /// A delta run, which meets what is pushed.
+    pub run: Option<Claim<'a>>,
+    /// A channel, which reports everything.
+    pub channel: Option<i64>,
 }
 
 /// A record from now on, in place of all that was pushed of it before.
@@ -70,7 +91,7 @@ pub enum Accepted {
     },
     /// The record is there with this hash: nothing is asked.
     Unchanged,
-    /// It is not accepted, and nothing was written of it.
+    /// It is not accepted, and nothing was written of it. Through a channel, that is a ticket which failed.
     Refused(Reason),
 }
 
@@ -81,29 +102,6 @@ struct InboxOf<'j> {
     container: Option<ContainerId>,
 }
 
-/// The pushes of one call, and what is known of their records as they are accepted one after the other.
-struct Acceptance<'a> {
-    job: &'a Job,
-    container: Option<ContainerId>,
-    now: i64,
-    by: &'a str,
-    keys: Vec<DocumentKey>,
-    ids: HashMap<DocumentKey, i64>,
-    records: HashMap<i64, Record>,
-    failed: BTreeSet<i64>,
-    erased: BTreeSet<i64>,
-    /// The next of the numbers of new documents.
-    fresh: i64,
-    ticket: i64,
-}
-
-/// What follows of one call for documents: tickets that are open, in the order of their pushes.
-#[derive(Default)]
-struct Asked<'p> {
-    fresh: Vec<NewDocument>,
-    tickets: Vec<(NewTicket<'p>, Option<Outcome<'static>>)>,
-}
-
 impl Engine {
     /// What applications have pushed into the source of a job.
     pub(crate) fn records(&self, job: &Job) -> Arc<dyn Inbox> {
@@ -111,30 +109,66 @@ impl Engine {
     }
 
     /// Accepts pushes into the source of a job, in their order; what became of each. When this returns they are on disk: whatever becomes of the process, each
-    /// ticket is completed once.
+    /// ticket is completed once. Within a delta run what is pushed is met; beside one that is open, what stays as it is is there all the same.
     ///
     /// # Errors
-    /// `Definition` where nothing can be pushed into the source; `Deleting`; `ReadOnly`; what the store says.
-    pub fn accept(&self, job: &Job, pushes: &[Push<'_>]) -> Result<Vec<Accepted>> {
+    /// `Definition` where nothing can be pushed into the source; `Deleting`; `ReadOnly`; within a delta run those of [`Engine::touch`]; through a channel
+    /// `Ended`, `Throttled`, `NoChannel`; what the store says.
+    pub fn accept(&self, job: &Job, through: Through<'_>, pushes: &[Push<'_>]) -> Result<Vec<Accepted>> {
         let (writer, inbox) = self.inbox_of(job)?;
-        let _lease = self.process.keep_lease(&writer)?;
-        let now = writer.call.now();
-        let accepted = writer.store.write(Durability::Synced, |sql| {
-            writer.lease.fence(sql)?;
-            if !takes_records(sql, job.id)? {
-                return Ok(None);
+        let accepted = self.in_source(&writer, job, |sql, now| {
+            let run = match through.run {
+                Some(claim) => Some(match delta_runs::claimed(sql, job, claim, now)? {
+                    Ok(run) => run.epoch,
+                    Err(error) => return Ok(Err(error)),
+                }),
+                None => None,
+            };
+            if let Some(channel) = through.channel
+                && let Err(error) = channels::takes(sql, job, channel)?
+            {
+                return Ok(Err(error));
             }
-            let (accepted, documents) = self.accept_in(sql, (&inbox, now), pushes)?;
-            // What is as it was, or stays so, has no new ticket to tell a delta run of somebody else that it is there.
-            let stays = accepted
-                .iter()
-                .zip(documents)
-                .filter(|(accepted, _)| !matches!(accepted, Accepted::Pending { .. }));
-            delta_runs::mark_open(sql, job.id, stays.filter_map(|(_, document)| document))?;
-            Ok(Some(accepted))
+            let taken = self.accept_in(sql, (&inbox, through.channel, now), pushes)?;
+            match run {
+                Some(epoch) => {
+                    let is_met =
+                        |taken: &Taken, push: &Push<'_>| taken.stays || !matches!(push.ask, Ask::Delete);
+                    let met = taken.iter().zip(pushes).filter(|(taken, push)| is_met(taken, push));
+                    let met = met.filter_map(|(taken, _)| taken.document).map(|id| id as u64).collect();
+                    let touched = taken.iter().filter(|taken| taken.is_refused).count();
+                    delta_runs::mark(sql, (job.id, epoch), &met)?;
+                    seen(sql, job.id, epoch, (now, touched as i64))?;
+                }
+                None => {
+                    // What stays has no new ticket of its document to tell a delta run of somebody else that it is there.
+                    let stays = taken.iter().filter(|taken| taken.stays);
+                    delta_runs::mark_open(sql, job.id, stays.filter_map(|taken| taken.document))?;
+                }
+            }
+            let accepted = taken.into_iter().map(|taken| taken.accepted).collect();
+            Ok(Ok(accepted))
         })?;
         self.process.pushed(job.id);
-        accepted.ok_or_else(|| deleting(&job.name))
+        Ok(accepted)
+    }
+
+    /// Does something of the source of a job in one transaction, on disk when this returns, where it takes records.
+    fn in_source<T>(
+        &self,
+        writer: &Writer,
+        job: &Job,
+        work: impl Fn(&mut Sql<'_>, i64) -> std::result::Result<Result<T>, StoreError>,
+    ) -> Result<T> {
+        let _lease = self.process.keep_lease(writer)?;
+        let now = writer.call.now();
+        writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            match takes_records(sql, job.id)? {
+                true => work(sql, now),
+                false => Ok(Err(deleting(&job.name))),
+            }
+        })?
     }
 
     /// Who may write, and what takes in what is pushed.
@@ -161,173 +195,6 @@ impl Engine {
             }
         };
         Ok((writer, InboxOf { job, repository, container }))
-    }
-
-    /// Writes pushes; what became of each, and the documents of those that are there now or were asked for.
-    fn accept_in(
-        &self,
-        sql: &mut Sql<'_>,
-        (inbox, now): (&InboxOf<'_>, i64),
-        pushes: &[Push<'_>],
-    ) -> std::result::Result<(Vec<Accepted>, Vec<Option<i64>>), StoreError> {
-        let hasher = self.reader.hasher();
-        let keys = pushes.iter().map(|push| hasher.key(push.key, parent_bytes(push.key))).collect();
-        let by = self.asked_by.as_str();
-        let mut acceptance = Acceptance::read(sql, (inbox, now, by), keys)?;
-        let kept_out = self.kept_out(sql, inbox.job, inbox.repository.as_ref())?;
-        acceptance.erased.extend(kept_out.into_keys().map(|key| key.key_hash));
-        let mut asked = Asked::default();
-        let mut accepted = Vec::with_capacity(pushes.len());
-        for (at, push) in pushes.iter().enumerate() {
-            accepted.push(acceptance.take(sql, (at, push), &mut asked)?);
-        }
-        let documents = acceptance.keys.iter().map(|key| acceptance.ids.get(key).copied()).collect();
-        acceptance.write(sql, asked)?;
-        Ok((accepted, documents))
-    }
-}
-
-impl<'a> Acceptance<'a> {
-    fn read(
-        sql: &mut Sql<'_>,
-        (inbox, now, by): (&InboxOf<'a>, i64, &'a str),
-        keys: Vec<DocumentKey>,
-    ) -> std::result::Result<Acceptance<'a>, StoreError> {
-        let (job, container) = (inbox.job, inbox.container);
-        let mut ids = documents_of(sql, job.id, &keys)?;
-        let known: Vec<i64> = ids.values().copied().collect();
-        // On PostgreSQL one of them may be forgotten meanwhile: it is a new one then.
-        let known = states::hold(sql, &known)?;
-        let there: BTreeSet<i64> = known.iter().copied().collect();
-        ids.retain(|_, id| there.contains(id));
-        let records =
-            records::get(sql, &known)?.into_iter().map(|record| (record.document, record)).collect();
-        let failed = queue::failures(sql, &known)?.into_iter();
-        let failed = failed.filter(|(_, failure)| failure.kind == FailureKind::Failed);
-        let failed = failed.map(|(id, _)| id).collect();
-        let erased = erased::keys(sql, job.id)?.into_iter().map(|key| key.key_hash).collect();
-        let fresh = documents::take_ids(sql, "document", keys.len().max(1))?;
-        let ticket = records::tickets::take(sql, keys.len().max(1))?;
-        Ok(Acceptance { job, container, now, by, keys, ids, records, failed, erased, fresh, ticket })
-    }
-
-    /// Accepts one push. What was pushed of its record before is superseded.
-    fn take<'p>(
-        &mut self,
-        sql: &mut Sql<'_>,
-        (at, push): (usize, &Push<'p>),
-        asked: &mut Asked<'p>,
-    ) -> std::result::Result<Accepted, StoreError> {
-        let key = self.keys[at];
-        if let Err(reason) = self.check(push, key) {
-            return Ok(Accepted::Refused(reason));
-        }
-        let known = self.ids.get(&key).copied();
-        let before = known.and_then(|id| self.records.get(&id).cloned());
-        let was_there = before.as_ref().is_some_and(|record| record.present);
-        if let (Some(put), Some(before)) = (&push.put, &before)
-            && put.if_changed
-            && self.is_as_before(before, put)
-        {
-            return Ok(Accepted::Unchanged);
-        }
-        let ticket = self.ticket;
-        self.ticket += 1;
-        let op = if push.put.is_some() { "put" } else { "delete" };
-        let new = NewTicket { number: ticket, document: known, key: push.key, op, requests: 0 };
-        if push.put.is_none() && !was_there {
-            // A removal that is under way goes on, and has a ticket of its own.
-            asked.tickets.push((NewTicket { document: None, ..new }, Some(Outcome::plain("noop"))));
-            return Ok(Accepted::Pending { ticket, was_there });
-        }
-        let id = known.unwrap_or_else(|| self.bring(push.key, key, asked));
-        let hash = push.put.as_ref().and_then(|put| put.hash.map(str::to_owned));
-        let acl = push.put.as_ref().and_then(|put| put.acl).map(as_json);
-        let record = Record { document: id, present: push.put.is_some(), ticket, hash, acl };
-        let about = push.put.as_ref().map(|put| (as_json(put.about), put.content));
-        let content = about.as_ref().map(|(about, content)| (about.as_str(), *content));
-        records::put(sql, self.job.id, &record, content)?;
-        self.records.insert(id, record);
-        self.failed.remove(&id);
-        asked.tickets.push((NewTicket { document: Some(id), ..new }, None));
-        Ok(Accepted::Pending { ticket, was_there })
-    }
-
-    /// Why a push cannot be accepted, if it cannot.
-    fn check(&self, push: &Push<'_>, key: DocumentKey) -> std::result::Result<(), Reason> {
-        let refused = |code: &str, sentence: String| Err(Reason::new(code, sentence));
-        if push.key.is_empty() || push.key.len() > limits::RECORD_KEY_BYTES_MAX {
-            let sentence = format!("a key has from 1 to {} bytes", limits::RECORD_KEY_BYTES_MAX);
-            return refused("invalid_record", sentence);
-        }
-        if push.key.contains('\0') {
-            return refused("invalid_record", "a key has no character with the number 0".to_owned());
-        }
-        if self.erased.contains(&key.key_hash) {
-            let sentence = format!(
-                "a person has erased it; `ingather document readmit {}` lets it in again",
-                self.job.name
-            );
-            return refused("erased", sentence);
-        }
-        Ok(())
-    }
-
-    /// Whether a record is there with this hash, for the same people, and nothing is wrong with it.
-    fn is_as_before(&self, before: &Record, put: &Put<'_>) -> bool {
-        let is_same = put.hash.is_some_and(|hash| before.hash.as_deref() == Some(hash));
-        let is_for_same = before.acl == put.acl.map(as_json);
-        before.present && is_same && is_for_same && !self.failed.contains(&before.document)
-    }
-
-    fn bring(&mut self, name: &str, key: DocumentKey, asked: &mut Asked<'_>) -> i64 {
-        let id = self.fresh;
-        self.fresh += 1;
-        self.ids.insert(key, id);
-        asked.fresh.push(NewDocument {
-            id: DocumentId(id),
-            key,
-            name: name.to_owned(),
-            version: Digest::NONE,
-            access: Digest::NONE,
-            identity: 0,
-            container: self.container,
-        });
-        id
-    }
-
-    /// Writes new documents, requests for visits and tickets. Of several tickets of one record only the last one is open.
-    fn write(&self, sql: &mut Sql<'_>, asked: Asked<'_>) -> std::result::Result<(), StoreError> {
-        let Asked { fresh, tickets } = asked;
-        documents::add(sql, self.job.id, self.job.run, &fresh)?;
-        let last: BTreeMap<i64, i64> =
-            tickets.iter().filter_map(|(ticket, _)| Some((ticket.document?, ticket.number))).collect();
-        let ids: Vec<i64> = last.keys().copied().collect();
-        let superseded = Outcome::plain("superseded");
-        let mut ended: Vec<(i64, Outcome<'_>)> = Vec::new();
-        for (number, ..) in records::tickets::open(sql, &ids)? {
-            ended.push((number, superseded.clone()));
-        }
-        let request = |id: &i64| VisitRequest { document: *id, due: self.now, reason: VisitReason::Changed };
-        queue::enqueue(sql, self.job.id, self.job.run, &ids.iter().map(request).collect::<Vec<_>>())?;
-        let counts = queue::request_counts(sql, &ids)?;
-        let requests: HashMap<i64, i64> = counts.into_iter().map(|(id, count, _)| (id, count)).collect();
-        let mut new = Vec::with_capacity(tickets.len());
-        for (ticket, outcome) in tickets {
-            let is_last = ticket.document.is_none_or(|id| last.get(&id) == Some(&ticket.number));
-            let outcome = outcome.or_else(|| (!is_last).then(|| superseded.clone()));
-            ended.extend(outcome.map(|outcome| (ticket.number, outcome)));
-            let asked = ticket.document.and_then(|id| requests.get(&id)).copied().unwrap_or_default();
-            new.push(NewTicket { requests: asked, ..ticket });
-        }
-        records::tickets::add(sql, self.job.id, &new, (self.now, self.by))?;
-        records::tickets::complete(sql, &ended, self.now)?;
-        // A report has no larger number than its ticket. Now and then is enough.
-        let first = self.ticket - new.len() as i64;
-        match first / limits::REPORTS_FORGOTTEN_EACH == self.ticket / limits::REPORTS_FORGOTTEN_EACH {
-            true => Ok(()),
-            false => records::tickets::forget(sql, self.job.id, self.ticket - limits::REPORTS_KEPT),
-        }
     }
 }
 

@@ -61,6 +61,9 @@ pub struct PushedItem {
     /// When it was made, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<Value>,
+    /// What comes back with each report of a channel; only handed through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_ref: Option<String>,
     /// Everything else: texts, numbers, truth values, lists of them, and objects of them, whose names are joined by dots.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub fields: Map<String, Value>,
@@ -91,6 +94,9 @@ impl PushedItem {
     pub(super) fn check(&self) -> Result<Checked> {
         if self.hash.as_ref().is_some_and(|hash| hash.len() > limits::RECORD_HASH_BYTES_MAX) {
             return Err(format!("a hash has at most {} bytes", limits::RECORD_HASH_BYTES_MAX));
+        }
+        if self.user_ref.as_ref().is_some_and(|text| text.len() > limits::USER_REF_BYTES_MAX) {
+            return Err(format!("a `user_ref` has at most {} bytes", limits::USER_REF_BYTES_MAX));
         }
         let (content, media_type) = self.content()?;
         let mut fields = BTreeMap::new();

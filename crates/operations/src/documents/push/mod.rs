@@ -1,7 +1,8 @@
 //! What applications push into a source (decision 0051): records as they change, tickets of what became of them, and delta runs over a whole source.
 //!
-//! Reading order: here are the rows · `items` reads records as they are sent · `work` does it.
+//! Reading order: here are the rows, and in `runs` and `channels` · `items` reads records as they are sent · `work` does it.
 
+pub mod channels;
 mod items;
 mod runs;
 mod work;
@@ -17,7 +18,7 @@ pub use self::runs::{
     EndedDeltaRun, FINISH, FinishDeltaRun, Ledger, OpenedDeltaRun, ROLL_BACK, RUN, RollBackDeltaRun,
     ShowDeltaRun, TOUCH, TouchRecords, Touched, UNLOCK, UnlockSource, Unlocked,
 };
-pub use self::work::renew_leases;
+pub use self::work::{renew_leases, tend_channels};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::page;
 use crate::problem::Code;
@@ -132,8 +133,20 @@ pub enum PushResult {
     Pending {
         /// Number of its ticket.
         ticket: i64,
-        /// The record was there before.
-        was_there: bool,
+        /// The record was there before; left out where that was not looked at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        was_there: Option<bool>,
+    },
+    /// Its ticket is completed already. Only through a channel.
+    Completed {
+        /// Number of its ticket.
+        ticket: i64,
+        /// As in [`TicketReport::outcome`].
+        outcome: String,
+        /// Why, a stable word; empty where it went well.
+        code: String,
+        /// Why, in a sentence.
+        message: String,
     },
     /// It is there with this hash already; nothing is done.
     Unchanged,

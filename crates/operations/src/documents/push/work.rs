@@ -2,12 +2,14 @@
 
 use ingather_engine::Engine;
 use ingather_engine::inbox::delta_runs::{self as engine_runs, Check, Checked, Claim};
-use ingather_engine::inbox::{Accepted, Push, Put};
+use ingather_engine::inbox::{Accepted, Ask, Push, Put, Through};
+use ingather_model::fault::Reason;
 use ingather_model::limits;
 use ingather_model::run_counts::number;
 use ingather_store::Reader;
 use ingather_store::documents::inbox::{self, tickets};
 use ingather_store::jobs::{self, Job};
+use serde_json::Value;
 
 use super::items::{Checked as CheckedRecord, PushedItem};
 use super::runs::HeldObsolete;
@@ -38,7 +40,7 @@ fn source_of(reader: &Reader, name: &str) -> Result<Job> {
 }
 
 /// Does something with the job of a source, as the engine that may write.
-fn with<T>(
+pub(super) fn with<T>(
     context: &Context<'_>,
     (source, by): (&str, &str),
     work: impl FnOnce(&Engine, &Job) -> Result<T>,
@@ -50,17 +52,73 @@ fn with<T>(
     work(&Engine { asked_by: by.to_owned(), ..engine }, &job)
 }
 
-fn digest(token: &str) -> String {
+pub(super) fn digest(token: &str) -> String {
     blake3::hash(token.as_bytes()).to_hex().to_string()
 }
 
-fn refuse_too_many(count: usize) -> Result<()> {
+pub(super) fn refuse_too_many(count: usize) -> Result<()> {
     if count <= limits::RECORDS_AT_ONCE_MAX {
         return Ok(());
     }
     let sentence =
         format!("{} records at once; send at most {}", number(count as u64), limits::RECORDS_AT_ONCE_MAX);
     Err(Problem::new(Code::TooLarge, sentence))
+}
+
+/// Records of one call as they were sent, and what of them can be kept.
+pub(super) struct Sent {
+    items: Vec<std::result::Result<PushedItem, (String, String)>>,
+    checked: Vec<Checking>,
+}
+
+pub(super) fn pushes_of(records: &[Value]) -> Sent {
+    // What cannot be read has its key, where it has one: the record is there all the same.
+    let key_of = |record: &Value| record["key"].as_str().unwrap_or_default().to_owned();
+    let read = |record: &Value| PushedItem::read(record).map_err(|why| (key_of(record), why));
+    let items: Vec<std::result::Result<PushedItem, (String, String)>> = records.iter().map(read).collect();
+    let check = |item: &std::result::Result<PushedItem, (String, String)>| match item {
+        Err((_, why)) => Err(why.clone()),
+        Ok(item) if item.delete => Ok(None),
+        Ok(item) => item.check().map(Some),
+    };
+    let checked = items.iter().map(check).collect();
+    Sent { items, checked }
+}
+
+impl Sent {
+    pub(super) fn pushes(&self) -> Vec<Push<'_>> {
+        let push = |(item, checked)| push(item, checked);
+        self.items.iter().zip(&self.checked).map(push).collect()
+    }
+}
+
+fn push<'p>(item: &'p std::result::Result<PushedItem, (String, String)>, checked: &'p Checking) -> Push<'p> {
+    let key = item.as_ref().map_or_else(|(key, _)| key.as_str(), |item| item.key.as_str());
+    let user_ref = item.as_ref().ok().and_then(|item| item.user_ref.as_deref());
+    let ask = match (item, checked) {
+        (Ok(item), Ok(Some(checked))) => Ask::Put(Put {
+            hash: item.hash.as_deref(),
+            acl: checked.acl.as_ref(),
+            about: &checked.about,
+            content: &checked.content,
+            if_changed: item.if_changed,
+        }),
+        (Ok(_), Ok(None)) => Ask::Delete,
+        (_, Err(why)) | (Err((_, why)), _) => Ask::Wrong(Reason::new("invalid_record", why.clone())),
+    };
+    Push { key, ask, user_ref }
+}
+
+impl From<Accepted> for PushResult {
+    fn from(accepted: Accepted) -> PushResult {
+        match accepted {
+            Accepted::Pending { ticket, was_there } => {
+                PushResult::Pending { ticket, was_there: Some(was_there) }
+            }
+            Accepted::Unchanged => PushResult::Unchanged,
+            Accepted::Refused(reason) => PushResult::Refused { code: reason.code, message: reason.message },
+        }
+    }
 }
 
 pub(super) fn records(
@@ -73,68 +131,14 @@ pub(super) fn records(
     if run.is_some() != token.is_some() {
         return Err(Problem::usage("`run` and `token` stand together: what `push.begin` answered"));
     }
-    let read: Vec<std::result::Result<PushedItem, String>> = records.iter().map(PushedItem::read).collect();
-    let check = |item: &std::result::Result<PushedItem, String>| match item {
-        Err(why) => Err(why.clone()),
-        Ok(item) if item.delete => Ok(None),
-        Ok(item) => item.check().map(Some),
-    };
-    let checked: Vec<Checking> = read.iter().map(check).collect();
-    let taken: Vec<Push<'_>> =
-        read.iter().zip(&checked).filter_map(|(item, checked)| push(item.as_ref().ok()?, checked)).collect();
-    // What cannot be taken is there all the same.
-    let refused: Vec<&str> = records
-        .iter()
-        .zip(&checked)
-        .filter_map(|(record, checked)| record["key"].as_str().filter(|_| checked.is_err()))
-        .collect();
+    let sent = pushes_of(&records);
+    let digest = token.as_deref().map(digest);
+    let claim = run.zip(digest.as_deref()).map(|(epoch, token)| Claim { epoch, token });
+    let through = Through { run: claim, channel: None };
     let accepted = with(context, (&source, caller.name), |engine, job| {
-        Ok(match (run, &token) {
-            (Some(epoch), Some(token)) => {
-                let digest = digest(token);
-                let claim = Claim { epoch, token: &digest };
-                if !refused.is_empty() {
-                    engine.touch(job, claim, &refused)?;
-                }
-                engine.accept_within(job, claim, &taken)?
-            }
-            _ => {
-                engine.still_there(job, &refused)?;
-                engine.accept(job, &taken)?
-            }
-        })
+        Ok(engine.accept(job, through, &sent.pushes())?)
     })?;
-    let mut accepted = accepted.into_iter();
-    let result = |checked: &Checking| match checked {
-        Err(message) => PushResult::Refused { code: "invalid_record".to_owned(), message: message.clone() },
-        Ok(_) => match accepted.next() {
-            Some(Accepted::Pending { ticket, was_there }) => PushResult::Pending { ticket, was_there },
-            Some(Accepted::Unchanged) => PushResult::Unchanged,
-            Some(Accepted::Refused(reason)) => {
-                PushResult::Refused { code: reason.code, message: reason.message }
-            }
-            None => PushResult::Refused {
-                code: "internal".to_owned(),
-                message: "nobody said what became of it".to_owned(),
-            },
-        },
-    };
-    Ok(PushedRecords { results: checked.iter().map(result).collect() })
-}
-
-fn push<'p>(item: &'p PushedItem, checked: &'p Checking) -> Option<Push<'p>> {
-    let put = match checked {
-        Err(_) => return None,
-        Ok(None) => None,
-        Ok(Some(checked)) => Some(Put {
-            hash: item.hash.as_deref(),
-            acl: checked.acl.as_ref(),
-            about: &checked.about,
-            content: &checked.content,
-            if_changed: item.if_changed,
-        }),
-    };
-    Some(Push { key: &item.key, put })
+    Ok(PushedRecords { results: accepted.into_iter().map(PushResult::from).collect() })
 }
 
 pub(super) fn ticket(context: &Context<'_>, _: &Caller<'_>, request: ShowTicket) -> Result<TicketLook> {
@@ -203,7 +207,7 @@ pub(super) fn begin(
     let client: String = client
         .map_or(caller.name.to_owned(), |client| format!("{client} ({})", caller.name))
         .chars()
-        .take(256)
+        .take(limits::CLIENT_LETTERS_MAX)
         .collect();
     let mode = match mode {
         DeltaMode::Full => engine_runs::DeltaMode::Full,
@@ -322,12 +326,24 @@ pub(super) fn unlock(context: &Context<'_>, caller: &Caller<'_>, request: Unlock
     Ok(Unlocked { source, was_open })
 }
 
-/// A service begins: clients of delta runs that are open have their leases from now on.
+/// A service begins: clients of delta runs and channels that are open have their leases from now on.
 ///
 /// # Errors
 /// What hinders the write.
 pub fn renew_leases(context: &Context<'_>) -> Result<()> {
     let Some(reader) = context.host.reader()? else { return Ok(()) };
-    let writing = context.host.write_beside("delta runs")?;
-    Ok(context.engine(reader, Some(&writing), &[]).renew_delta_runs()?)
+    let writing = context.host.write_beside("delta runs and channels")?;
+    let engine = context.engine(reader, Some(&writing), &[]);
+    engine.renew_delta_runs()?;
+    Ok(engine.renew_channels()?)
+}
+
+/// Ends channels whose clients are gone, or that were throttled for too long; when that is due next, milliseconds since 1970 UTC. `forgets`: also forgets old reports.
+///
+/// # Errors
+/// What hinders the write.
+pub fn tend_channels(context: &Context<'_>, forgets: bool) -> Result<Option<i64>> {
+    let Some(reader) = context.host.reader()? else { return Ok(None) };
+    let writing = context.host.write_beside("channels")?;
+    Ok(context.engine(reader, Some(&writing), &[]).tend_channels(forgets)?)
 }

@@ -1,5 +1,6 @@
-//! What applications have pushed (decision 0051): records by the document that each is, tickets, and delta runs.
+//! What applications have pushed (decision 0051): records by the document that each is, tickets, delta runs, and channels.
 
+pub mod channels;
 pub mod delta_runs;
 pub mod tickets;
 
@@ -35,6 +36,58 @@ pub struct Read {
     pub about: String,
     /// Its content.
     pub content: Vec<u8>,
+}
+
+/// A record as outputs have it, while what was pushed over it through a channel is not delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// The ticket that it was pushed with.
+    pub ticket: i64,
+    /// What its versions are told by.
+    pub hash: Option<String>,
+    /// Who may see it, JSON.
+    pub acl: Option<String>,
+    /// What is said of it, JSON.
+    pub about: String,
+    /// Its content.
+    pub content: Vec<u8>,
+}
+
+/// Keeps a record that is there as outputs have it, before something is pushed over it through a channel; what is kept already stays.
+///
+/// # Errors
+/// What the database says.
+pub fn keep_before(sql: &mut Sql<'_>, document: i64) -> Result<()> {
+    sql.execute(&queries::RECORD_BEFORE_KEEP, &[Value::Int(document)])?;
+    Ok(())
+}
+
+/// A record as outputs have it, where it was kept.
+///
+/// # Errors
+/// What the database says.
+pub fn before(sql: &mut Sql<'_>, document: i64) -> Result<Option<Before>> {
+    sql.one(&queries::RECORD_BEFORE_GET, &[Value::Int(document)], |row| {
+        Ok(Before {
+            ticket: row.int(0)?,
+            hash: row.opt_text(1)?,
+            acl: row.opt_text(2)?,
+            about: row.text(3)?,
+            content: row.opt_bytes(4)?.unwrap_or_default(),
+        })
+    })
+}
+
+/// Outputs have what was pushed last, or the records are gone.
+///
+/// # Errors
+/// What the database says.
+pub fn forget_before(sql: &mut Sql<'_>, documents: &[i64]) -> Result<()> {
+    if documents.is_empty() {
+        return Ok(());
+    }
+    sql.execute(&queries::RECORD_BEFORE_REMOVE, &[Value::Ints(documents)])?;
+    Ok(())
 }
 
 /// Records of documents; those that are none are left out.
@@ -144,15 +197,17 @@ pub fn present(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<i64>> {
 pub fn remove(sql: &mut Sql<'_>, documents: &[i64]) -> Result<()> {
     sql.execute(&queries::RECORD_REMOVE, &[Value::Ints(documents)])?;
     sql.execute(&queries::RECORD_REMOVE_CONTENT, &[Value::Ints(documents)])?;
-    Ok(())
+    forget_before(sql, documents)
 }
 
-/// Forgets all that was pushed into a job.
+/// Forgets all that was pushed into a job; what is open of its channels was aborted, and they end.
 ///
 /// # Errors
 /// What the database says.
-pub fn drop(sql: &mut Sql<'_>, job: JobId) -> Result<()> {
+pub fn drop(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<()> {
+    channels::source_deleted(sql, job, now)?;
     for statement in [
+        &queries::RECORD_DROP_BEFORE,
         &queries::RECORD_DROP_CONTENT,
         &queries::RECORD_DROP,
         &queries::TICKET_DROP,

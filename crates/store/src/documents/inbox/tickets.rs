@@ -1,11 +1,12 @@
 //! Tickets: what was asked of a record, and the one report of what became of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ingather_model::fault::Reason;
 use ingather_model::ids::JobId;
 
 use crate::db::{Row, Sql, Value};
+use crate::documents::inbox::channels;
 use crate::documents::take_ids;
 use crate::error::Result;
 use crate::queries;
@@ -23,6 +24,39 @@ pub struct NewTicket<'a> {
     pub op: &'a str,
     /// How often visits of the document were asked for, this one included: a visit that was claimed before does not end the ticket.
     pub requests: i64,
+    /// What its client wants back with each report.
+    pub user_ref: Option<&'a str>,
+}
+
+/// A ticket that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenTicket {
+    /// Its number.
+    pub number: i64,
+    /// The document of its record.
+    pub document: i64,
+    /// As in [`NewTicket::requests`].
+    pub requests: i64,
+    /// Through which channel it was pushed.
+    pub channel: Option<i64>,
+}
+
+/// A ticket that is over.
+#[derive(Clone, Debug)]
+pub struct Completed<'a> {
+    /// Its number.
+    pub number: i64,
+    /// Through which channel it was pushed.
+    pub channel: Option<i64>,
+    /// What became of it.
+    pub outcome: Outcome<'a>,
+}
+
+impl OpenTicket {
+    /// It is over.
+    pub fn completed<'a>(&self, outcome: Outcome<'a>) -> Completed<'a> {
+        Completed { number: self.number, channel: self.channel, outcome }
+    }
 }
 
 /// What became of a ticket.
@@ -61,6 +95,8 @@ pub struct Ticket {
     pub op: String,
     /// When it was accepted, milliseconds since 1970 UTC.
     pub accepted_at: i64,
+    /// Through which channel it was pushed.
+    pub channel: Option<i64>,
     /// What became of it; none while it is open.
     pub report: Option<Report>,
 }
@@ -88,11 +124,16 @@ pub fn take(sql: &mut Sql<'_>, count: usize) -> Result<i64> {
     take_ids(sql, "ticket", count)
 }
 
-/// Adds tickets.
+/// Adds tickets of one call, pushed by somebody, through a channel or through none.
 ///
 /// # Errors
 /// What the database says.
-pub fn add(sql: &mut Sql<'_>, job: JobId, tickets: &[NewTicket<'_>], (now, by): (i64, &str)) -> Result<()> {
+pub fn add(
+    sql: &mut Sql<'_>,
+    job: JobId,
+    tickets: &[NewTicket<'_>],
+    (now, by, channel): (i64, &str, Option<i64>),
+) -> Result<()> {
     for ticket in tickets {
         let values = [
             Value::Int(ticket.number),
@@ -103,41 +144,57 @@ pub fn add(sql: &mut Sql<'_>, job: JobId, tickets: &[NewTicket<'_>], (now, by): 
             Value::Int(ticket.requests),
             Value::Int(now),
             Value::Text(by),
+            Value::OptInt(channel),
+            Value::OptText(ticket.user_ref),
         ];
         sql.execute(&queries::TICKET_ADD, &values)?;
     }
     Ok(())
 }
 
-/// Tickets of documents that are open: `(number, document, requests)`.
+/// Tickets of documents that are open.
 ///
 /// # Errors
 /// What the database says.
-pub fn open(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<(i64, i64, i64)>> {
+pub fn open(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<OpenTicket>> {
     sql.query(&queries::TICKET_OPEN, &[Value::Ints(documents)], |row| {
-        Ok((row.int(0)?, row.int(1)?, row.int(2)?))
+        Ok(OpenTicket {
+            number: row.int(0)?,
+            document: row.int(1)?,
+            requests: row.int(2)?,
+            channel: row.opt_int(3)?,
+        })
     })
 }
 
-/// Says what became of tickets, each once: one that was completed before stays as it is.
+/// Says what became of tickets, each once, and tells their channels: one that was completed before stays as it is.
 ///
 /// # Errors
 /// What the database says.
-pub fn complete(sql: &mut Sql<'_>, tickets: &[(i64, Outcome<'_>)], now: i64) -> Result<()> {
+pub fn complete(sql: &mut Sql<'_>, tickets: &[Completed<'_>], now: i64) -> Result<()> {
     if tickets.is_empty() {
         return Ok(());
     }
     let first = take_ids(sql, "report", tickets.len())?;
-    for ((number, outcome), report) in tickets.iter().zip(first..) {
+    let mut told: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    for (ticket, report) in tickets.iter().zip(first..) {
+        let outcome = &ticket.outcome;
         let values = [
-            Value::Int(*number),
+            Value::Int(ticket.number),
             Value::Int(report),
             Value::Int(now),
             Value::Text(outcome.outcome),
             Value::Text(outcome.code),
             Value::Text(outcome.message),
         ];
-        sql.execute(&queries::TICKET_COMPLETE, &values)?;
+        let is_new = sql.execute(&queries::TICKET_COMPLETE, &values)? > 0;
+        if let Some(channel) = ticket.channel.filter(|_| is_new) {
+            told.entry(channel).or_default().push(ticket.number);
+        }
+    }
+    // In the order of their numbers: whoever locks two of them does so in this order.
+    for (channel, tickets) in told {
+        channels::completed(sql, channel, &tickets, now)?;
     }
     Ok(())
 }
@@ -154,11 +211,15 @@ pub fn visited(sql: &mut Sql<'_>, visits: &[(i64, i64, Outcome<'_>)], now: i64) 
     }
     let by_document: HashMap<i64, (i64, &Outcome<'_>)> =
         visits.iter().map(|(document, requests, outcome)| (*document, (*requests, outcome))).collect();
-    let ended = |(number, document, asked): (i64, i64, i64)| {
-        let (requests, outcome) = by_document.get(&document)?;
-        (asked <= *requests).then(|| (number, (*outcome).clone()))
+    let ended = |ticket: &OpenTicket| {
+        let (requests, outcome) = by_document.get(&ticket.document)?;
+        (ticket.requests <= *requests).then(|| ticket.completed((*outcome).clone()))
     };
-    let ended: Vec<(i64, Outcome<'_>)> = open(sql, &documents)?.into_iter().filter_map(ended).collect();
+    let open = open(sql, &documents)?;
+    let delivered: Vec<i64> =
+        open.iter().filter(|ticket| ended(ticket).is_some()).map(|ticket| ticket.document).collect();
+    super::forget_before(sql, &delivered)?;
+    let ended: Vec<Completed<'_>> = open.iter().filter_map(ended).collect();
     complete(sql, &ended, now)
 }
 
@@ -205,6 +266,7 @@ fn read(row: &Row<'_>) -> Result<Ticket> {
         key: row.text(2)?,
         op: row.text(3)?,
         accepted_at: row.int(4)?,
+        channel: row.opt_int(10)?,
         report,
     })
 }

@@ -1,33 +1,41 @@
 //! Operations at work for clients: each in a thread of its own, so many at once as there may be; who comes beyond waits for a moment, as
 //! the connections that there may be bound how many wait, and is then asked to come again.
 
+mod done;
+mod reports;
+mod waits;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use ingather_model::access::identity::Identity;
 use ingather_model::limits;
 use ingather_model::run_counts::number;
+use ingather_operations::documents::push::channels::{self, Waiting};
 use ingather_operations::jobs::{self, ListJobs, figures};
 use ingather_operations::operation::{Callable, Effect, Role};
 use ingather_operations::problem::{Code, Problem, Result};
 use ingather_operations::search::SEARCH;
-use ingather_operations::{Asker, Caller, Context, LogEntry, Places, Service};
+use ingather_operations::{Caller, Context, LogEntry, Places, Service};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
+use self::done::{at_most, change, done, look, named_job};
+use self::waits::Waits;
 use crate::asking::{Asking, Peer};
 use crate::failures::{Failures, Told};
 use crate::metrics::{self, CountedAs, Metrics};
 use crate::problems::{self, REQUEST, json_response};
 use crate::proxies::{self, Proxies};
 use crate::rates::Rates;
-use crate::repeats::{self, Known, Repeats};
+use crate::repeats::Repeats;
 use crate::request;
 use crate::stream::Streams;
 
@@ -43,6 +51,8 @@ pub(crate) struct Answers {
     probes: Arc<Semaphore>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) streams: Arc<Streams>,
+    /// Calls that wait for what channels tell.
+    pub(crate) waits: Waits,
     repeats: Arc<Repeats>,
     pub(crate) rates: Arc<Rates>,
     /// When it began, and how many requests have come since: their ids.
@@ -74,6 +84,7 @@ impl Answers {
             probes: semaphore(1),
             metrics,
             streams,
+            waits: Waits::default(),
             repeats: Arc::default(),
             rates: Arc::new(Rates::new(limits::SEARCHES_PER_SECOND)),
             begun,
@@ -164,7 +175,7 @@ impl Answers {
     }
 
     /// Looks at the inventory for whoever watches the service: also while there is no room for anybody else, and for a bounded time.
-    async fn watch<T: Send + 'static>(
+    pub(crate) async fn watch<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Context<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
@@ -244,19 +255,40 @@ pub(crate) async fn metrics(answers: Arc<Answers>, request: Request) -> Response
     }
 }
 
-/// Answers a request for an operation.
+/// Answers a request for an operation; where it waits for what a channel tells, when that was told, or its time is over.
 pub(crate) async fn answer(
     answers: Arc<Answers>,
     operation: &'static dyn Callable,
     parts: Vec<(String, String)>,
     request: Request,
 ) -> Response {
-    let make =
-        move |head: &Parts, body: &[u8]| request::request(operation, parts, &head.uri, &head.headers, body);
-    let mut response = match told(&answers, operation, Box::new(make), request).await {
-        Ok(answered) => answered.response(),
-        Err(problem) => problems::response(&problem),
+    let begun = Instant::now(); // clock: how long a caller waits, which nothing that is kept goes by
+    let answered = async {
+        let received = Received::of(&answers, operation, request).await?;
+        if reports::is_wanted(operation, &received.head.headers) {
+            let Received { head, body, .. } = &received;
+            let request = request::request(operation, parts, &head.uri, &head.headers, body)?;
+            return reports::stream(answers.clone(), operation, (received, request)).await;
+        }
+        let mut asked: Option<Value> = None;
+        loop {
+            let (parts, again) = (parts.clone(), asked.clone());
+            let make: Make = match again {
+                None => Box::new(move |head, body| {
+                    request::request(operation, parts, &head.uri, &head.headers, body)
+                }),
+                Some(again) => Box::new(move |_, _| Ok(again)),
+            };
+            let (answered, waiting) = asked_of(&answers, operation, make, &received, asked.is_none()).await;
+            let Some(waiting) = waiting else { return answered.map(|answered| answered.response()) };
+            let until = begun + Duration::from_secs(u64::from(waiting.seconds));
+            if !waits::wait(&answers, (waiting.channel, waiting.sign), until).await {
+                return answered.map(|answered| answered.response());
+            }
+            asked = waiting.next.or(asked);
+        }
     };
+    let mut response = answered.await.unwrap_or_else(|problem| problems::response(&problem));
     response.extensions_mut().insert(CountedAs(operation.name));
     response
 }
@@ -274,14 +306,29 @@ pub(crate) async fn told(
     make: Make,
     request: Request,
 ) -> Result<Answered> {
-    let told = answered(answers, operation, make, request).await;
-    if let Err(problem) = &told
-        && problem.code.row().status >= 500
-    {
-        let request = REQUEST.try_with(Clone::clone).unwrap_or_default();
-        answers.log_failure(operation.name, problem, &request);
+    let received = Received::of(answers, operation, request).await?;
+    asked_of(answers, operation, make, &received, true).await.0
+}
+
+/// A request that has come, whole.
+struct Received {
+    head: Arc<Parts>,
+    body: Bytes,
+    asking: Asking,
+}
+
+impl Received {
+    async fn of(answers: &Answers, operation: &'static dyn Callable, request: Request) -> Result<Received> {
+        let (head, body) = request.into_parts();
+        // Before anything of the body is read: whoever has no key sends it for nothing.
+        let asking = Asking::of(&head, answers.proxies.as_ref())?;
+        let most = match operation.operation().effect {
+            Effect::Pushes => limits::RECORDS_BYTES_MAX,
+            Effect::Reads | Effect::Changes => limits::HTTP_BODY_BYTES_MAX,
+        };
+        let body = request::body(body, most).await?;
+        Ok(Received { head: Arc::new(head), body, asking })
     }
-    told
 }
 
 /// What an operation has answered, and what is said of that in the head.
@@ -294,6 +341,10 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
+    fn plain(answer: Value) -> Answered {
+        Answered { answer, tag: None, is_repeated: false }
+    }
+
     fn response(&self) -> Response {
         let mut response = json_response(StatusCode::OK, "application/json", &self.answer);
         let headers = response.headers_mut();
@@ -307,171 +358,74 @@ impl Answered {
     }
 }
 
-async fn answered(
+/// What an operation answers, and what a caller waits for who would hear too little; the log is told of failures. `is_whole`: it is done as the request says, and not a
+/// look at what became of that.
+async fn asked_of(
     answers: &Answers,
     operation: &'static dyn Callable,
     make: Make,
-    request: Request,
-) -> Result<Answered> {
-    let (head, body) = request.into_parts();
-    // Before anything of the body is read: whoever has no key sends it for nothing.
-    let asking = Asking::of(&head, answers.proxies.as_ref())?;
-    let most = match operation.operation().effect {
-        Effect::Pushes => limits::RECORDS_BYTES_MAX,
-        Effect::Reads | Effect::Changes => limits::HTTP_BODY_BYTES_MAX,
+    received: &Received,
+    is_whole: bool,
+) -> (Result<Answered>, Option<Waiting>) {
+    let of_token = match answers.place_of_token(&received.asking).await {
+        Ok(of_token) => of_token,
+        Err(problem) => return (Err(problem), None),
     };
-    let body = request::body(body, most).await?;
     let (repeats, rates, service) = (answers.repeats.clone(), answers.rates.clone(), answers.service.clone());
     let id = REQUEST.try_with(Clone::clone).unwrap_or_default();
-    let of_token = answers.place_of_token(&asking).await?;
+    let Received { head, body, asking } = received;
+    let (head, body, asking) = (head.clone(), body.clone(), asking.clone());
     let work = move |context: &Context<'_>| {
         let _of_token = of_token;
         let asker = asking.asker(context)?;
         let request = make(&head, &body)?;
-        // Whoever may not ask is told no more than that.
-        if !asker.may(operation, &request) {
-            if operation.effect != Effect::Reads {
-                // On no record of changes, which it could push out; the log says who tried, and is not to be filled with that either.
-                rates.take(&asker, context.now())?;
-                let job = named_job(&request);
-                let (event, outcome) = (operation.name, Code::Forbidden.row().word);
-                service.note(&LogEntry { event, outcome, job, caller: &asker.name, request: &id });
+        let for_waits = channels::may_wait(operation.name).then(|| channels::of_waits(&request));
+        let work = || {
+            // Whoever may not ask is told no more than that.
+            if !asker.may(operation, &request) {
+                if operation.effect != Effect::Reads {
+                    // On no record of changes, which it could push out; the log says who tried, and is not to be filled with that either.
+                    rates.take(&asker, context.now())?;
+                    let job = named_job(&request);
+                    let (event, outcome) = (operation.name, Code::Forbidden.row().word);
+                    service.note(&LogEntry { event, outcome, job, caller: &asker.name, request: &id });
+                }
+                return done(context, &asker, operation, request).map(Answered::plain);
             }
-            return done(context, &asker, operation, request).map(Answered::plain);
-        }
-        // Whoever asks about themselves by a token has no other bound.
-        if operation.name == SEARCH.operation.name || !asker.has(operation.role) {
-            rates.take(&asker, context.now())?;
-        }
-        if operation.effect == Effect::Reads {
-            return look(context, &asker, operation, request);
-        }
-        let job = named_job(&request).to_owned();
-        let changed = change(context, &repeats, &asker, operation, &head.headers, request);
-        let outcome = changed.as_ref().map_or_else(|problem| problem.code.row().word, |_| "done");
-        service.note(&LogEntry {
-            event: operation.name,
-            outcome,
-            job: &job,
-            caller: &asker.name,
-            request: &id,
+            // Whoever asks about themselves by a token has no other bound.
+            if operation.name == SEARCH.operation.name || !asker.has(operation.role) {
+                rates.take(&asker, context.now())?;
+            }
+            if operation.effect == Effect::Reads || !is_whole {
+                return look(context, &asker, operation, request);
+            }
+            let job = named_job(&request).to_owned();
+            let changed = change(context, &repeats, &asker, operation, &head.headers, request);
+            let outcome = changed.as_ref().map_or_else(|problem| problem.code.row().word, |_| "done");
+            service.note(&LogEntry {
+                event: operation.name,
+                outcome,
+                job: &job,
+                caller: &asker.name,
+                request: &id,
+            });
+            changed
+        };
+        let answered = work();
+        let waiting = for_waits.and_then(|request| {
+            channels::waiting(operation.name, &request, answered.as_ref().map(|answered| &answered.answer))
         });
-        changed
+        Ok((answered, waiting))
     };
-    answers.work(work).await
-}
-
-/// The job that a request names, for the log: nobody fills that with it.
-fn named_job(request: &Value) -> &str {
-    at_most(request["job"].as_str().unwrap_or_default(), limits::LOG_JOB_MAX)
-}
-
-/// So many characters of a text.
-fn at_most(text: &str, most: usize) -> &str {
-    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
-}
-
-/// A change: done once where it has a key, and of a job only as it was seen.
-fn change(
-    context: &Context<'_>,
-    repeats: &Arc<Repeats>,
-    asker: &Asker,
-    operation: &'static dyn Callable,
-    headers: &HeaderMap,
-    request: Value,
-) -> Result<Answered> {
-    let Some(key) = repeats::key(headers)? else {
-        refuse_changed(context, operation, headers, &request)?;
-        return done(context, asker, operation, request).map(Answered::plain);
+    let (answered, waiting) = match answers.work(work).await {
+        Ok(told) => told,
+        Err(problem) => (Err(problem), None),
     };
-    let who = asker.key.as_ref().unwrap_or(&asker.name);
-    match repeats.look(who, key, operation.name, &request, context.now())? {
-        Known::Answered(answer) => Ok(Answered { answer, tag: None, is_repeated: true }),
-        Known::No(first) => {
-            refuse_changed(context, operation, headers, &request)?;
-            let answer = done(context, asker, operation, request)?;
-            first.done(&answer);
-            Ok(Answered::plain(answer))
-        }
+    if let Err(problem) = &answered
+        && problem.code.row().status >= 500
+    {
+        let request = REQUEST.try_with(Clone::clone).unwrap_or_default();
+        answers.log_failure(operation.name, problem, &request);
     }
-}
-
-impl Answered {
-    fn plain(answer: Value) -> Answered {
-        Answered { answer, tag: None, is_repeated: false }
-    }
-}
-
-/// A look at something; of a job with what tells its definition from others. That is taken first: a change in between is noticed.
-fn look(
-    context: &Context<'_>,
-    asker: &Asker,
-    operation: &'static dyn Callable,
-    request: Value,
-) -> Result<Answered> {
-    let is_job = operation.name == jobs::SHOW.operation.name;
-    let job = request["job"].as_str().filter(|_| is_job).map(str::to_owned);
-    operation.refuse_unreadable(&request)?;
-    let tag = job.map(|job| jobs::tag(context, &job)).transpose()?;
-    let answer = done(context, asker, operation, request)?;
-    Ok(Answered { answer, tag, is_repeated: false })
-}
-
-/// Refuses a change of a job that has another definition than whoever asks has seen.
-fn refuse_changed(
-    context: &Context<'_>,
-    operation: &dyn Callable,
-    headers: &HeaderMap,
-    request: &Value,
-) -> Result<()> {
-    request::refuse_twice(headers, &[header::IF_MATCH])?;
-    let Some(wanted) = headers.get(header::IF_MATCH) else { return Ok(()) };
-    let Some(job) = request["job"].as_str() else {
-        let sentence = "If-Match is for changes of a job, and this is none; leave it out";
-        return Err(Problem::usage(sentence));
-    };
-    // What could never be done is refused as that, whatever somebody has seen.
-    operation.refuse_unreadable(request)?;
-    let tag = jobs::tag(context, job)?;
-    let wanted = wanted.to_str().unwrap_or_default();
-    let fits = wanted == "*" || wanted.split(',').any(|one| one.trim() == format!("\"{tag}\""));
-    match fits {
-        true => Ok(()),
-        false => Err(Problem::new(
-            Code::Outdated,
-            format!("job {job} has another definition by now than {wanted}; look at it again"),
-        )),
-    }
-}
-
-/// What an operation answers; with what it handed out before, where it streams, up to a bound.
-fn done(
-    context: &Context<'_>,
-    asker: &Asker,
-    operation: &'static dyn Callable,
-    request: Value,
-) -> Result<Value> {
-    let (mut items, mut left_out) = (Vec::new(), 0_u64);
-    let answer =
-        asker.ask(context, operation, request, &mut |item| match items.len() < limits::HTTP_ITEMS_MAX {
-            true => items.push(item),
-            false => left_out += 1,
-        })?;
-    Ok(match operation.item {
-        Some(_) => json!({"items": items, "left_out": left_out, "answer": answer}),
-        None => answer,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::at_most;
-
-    #[test]
-    fn of_a_long_text_so_many_characters_are_left() {
-        assert_eq!(
-            [at_most("añb", 0), at_most("añb", 2), at_most("añb", 3), at_most("", 1)],
-            ["", "añ", "añb", ""]
-        );
-    }
+    (answered, waiting)
 }

@@ -1,0 +1,272 @@
+//! Acceptance: records, tickets and requests for visits of one call, in its transaction.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use ingather_model::fault::Reason;
+use ingather_model::ids::{ContainerId, Digest, DocumentId};
+use ingather_model::key::{DocumentKey, parent_bytes};
+use ingather_model::lifecycle::outcome::FailureKind;
+use ingather_model::limits;
+use ingather_store::documents::inbox::tickets::{Completed, NewTicket, Outcome};
+use ingather_store::documents::inbox::{self as records, Record, channels};
+use ingather_store::documents::{self, NewDocument};
+use ingather_store::erased;
+use ingather_store::jobs::Job;
+use ingather_store::queue::{self, VisitReason, VisitRequest};
+use ingather_store::{Sql, StoreError, states};
+
+use super::{Accepted, Ask, InboxOf, Push, Put, as_json, documents_of};
+use crate::engine::Engine;
+
+/// The pushes of one call, and what is known of their records as they are accepted one after the other.
+struct Acceptance<'a> {
+    job: &'a Job,
+    container: Option<ContainerId>,
+    now: i64,
+    by: &'a str,
+    /// Through which channel they come.
+    channel: Option<i64>,
+    keys: Vec<DocumentKey>,
+    ids: HashMap<DocumentKey, i64>,
+    records: HashMap<i64, Record>,
+    failed: BTreeSet<i64>,
+    erased: BTreeSet<i64>,
+    /// The next of the numbers of new documents.
+    fresh: i64,
+    ticket: i64,
+}
+
+/// What follows of one call for documents: tickets that are open, in the order of their pushes.
+#[derive(Default)]
+struct Asked<'p> {
+    fresh: Vec<NewDocument>,
+    tickets: Vec<(NewTicket<'p>, Ends)>,
+}
+
+/// What became of one push, and of its record.
+pub(super) struct Taken {
+    pub(super) accepted: Accepted,
+    /// The document of its record, where there is one.
+    pub(super) document: Option<i64>,
+    /// The record is as it was.
+    pub(super) stays: bool,
+    /// It stays so because what was pushed cannot be taken.
+    pub(super) is_refused: bool,
+}
+
+/// What becomes of a ticket in the call that takes it.
+enum Ends {
+    /// It is open.
+    Open,
+    /// There is nothing to do.
+    At(&'static str),
+    /// It cannot be done.
+    Failed(Reason),
+}
+
+impl Engine {
+    /// Writes pushes; what became of each.
+    pub(super) fn accept_in(
+        &self,
+        sql: &mut Sql<'_>,
+        (inbox, channel, now): (&InboxOf<'_>, Option<i64>, i64),
+        pushes: &[Push<'_>],
+    ) -> std::result::Result<Vec<Taken>, StoreError> {
+        let hasher = self.reader.hasher();
+        let keys = pushes.iter().map(|push| hasher.key(push.key, parent_bytes(push.key))).collect();
+        let by = self.asked_by.as_str();
+        let mut acceptance = Acceptance::read(sql, (inbox, channel, now, by), keys)?;
+        let kept_out = self.kept_out(sql, inbox.job, inbox.repository.as_ref())?;
+        acceptance.erased.extend(kept_out.into_keys().map(|key| key.key_hash));
+        let mut asked = Asked::default();
+        let mut taken = Vec::with_capacity(pushes.len());
+        for (at, push) in pushes.iter().enumerate() {
+            taken.push(acceptance.take(sql, (at, push), &mut asked)?);
+        }
+        acceptance.write(sql, asked)?;
+        Ok(taken)
+    }
+}
+
+impl<'a> Acceptance<'a> {
+    fn read(
+        sql: &mut Sql<'_>,
+        (inbox, channel, now, by): (&InboxOf<'a>, Option<i64>, i64, &'a str),
+        keys: Vec<DocumentKey>,
+    ) -> std::result::Result<Acceptance<'a>, StoreError> {
+        let (job, container) = (inbox.job, inbox.container);
+        let mut ids = documents_of(sql, job.id, &keys)?;
+        let known: Vec<i64> = ids.values().copied().collect();
+        // On PostgreSQL one of them may be forgotten meanwhile: it is a new one then.
+        let known = states::hold(sql, &known)?;
+        let there: BTreeSet<i64> = known.iter().copied().collect();
+        ids.retain(|_, id| there.contains(id));
+        let records =
+            records::get(sql, &known)?.into_iter().map(|record| (record.document, record)).collect();
+        let failed = queue::failures(sql, &known)?.into_iter();
+        let failed = failed.filter(|(_, failure)| failure.kind == FailureKind::Failed);
+        let failed = failed.map(|(id, _)| id).collect();
+        let erased = erased::keys(sql, job.id)?.into_iter().map(|key| key.key_hash).collect();
+        let fresh = documents::take_ids(sql, "document", keys.len().max(1))?;
+        let ticket = records::tickets::take(sql, keys.len().max(1))?;
+        Ok(Acceptance { job, container, now, by, channel, keys, ids, records, failed, erased, fresh, ticket })
+    }
+
+    /// Accepts one push. What was pushed of its record before is superseded.
+    fn take<'p>(
+        &mut self,
+        sql: &mut Sql<'_>,
+        (at, push): (usize, &Push<'p>),
+        asked: &mut Asked<'p>,
+    ) -> std::result::Result<Taken, StoreError> {
+        let key = self.keys[at];
+        let known = self.ids.get(&key).copied();
+        let before = known.and_then(|id| self.records.get(&id).cloned());
+        let was_there = before.as_ref().is_some_and(|record| record.present);
+        let op = if matches!(push.ask, Ask::Delete) { "delete" } else { "put" };
+        let new =
+            NewTicket { number: 0, document: None, key: push.key, op, requests: 0, user_ref: push.user_ref };
+        if let Err(reason) = self.check(push, key) {
+            // A channel takes everything, and says in its report what is wrong with it (coverage S2.26).
+            let accepted = match self.channel {
+                None => Accepted::Refused(reason),
+                Some(_) => self.ticket(asked, (new, Ends::Failed(reason)), was_there),
+            };
+            return Ok(Taken { accepted, document: known, stays: true, is_refused: true });
+        }
+        let put = match &push.ask {
+            Ask::Put(put) => Some(put),
+            Ask::Delete | Ask::Wrong(_) => None,
+        };
+        if let (Some(put), Some(before)) = (put, &before)
+            && put.if_changed
+            && self.is_as_before(before, put)
+        {
+            let accepted = match self.channel {
+                None => Accepted::Unchanged,
+                Some(_) => self.ticket(asked, (new, Ends::At("unchanged")), was_there),
+            };
+            return Ok(Taken { accepted, document: known, stays: true, is_refused: false });
+        }
+        if put.is_none() && !was_there {
+            // A removal that is under way goes on, and has a ticket of its own.
+            let accepted = self.ticket(asked, (new, Ends::At("noop")), was_there);
+            return Ok(Taken { accepted, document: known, stays: false, is_refused: false });
+        }
+        let id = known.unwrap_or_else(|| self.bring(push.key, key, asked));
+        if self.channel.is_some() {
+            records::keep_before(sql, id)?;
+        }
+        let accepted = self.ticket(asked, (NewTicket { document: Some(id), ..new }, Ends::Open), was_there);
+        let hash = put.and_then(|put| put.hash.map(str::to_owned));
+        let acl = put.and_then(|put| put.acl).map(as_json);
+        let record = Record { document: id, present: put.is_some(), ticket: self.ticket - 1, hash, acl };
+        let about = put.map(|put| (as_json(put.about), put.content));
+        let content = about.as_ref().map(|(about, content)| (about.as_str(), *content));
+        records::put(sql, self.job.id, &record, content)?;
+        self.records.insert(id, record);
+        self.failed.remove(&id);
+        Ok(Taken { accepted, document: Some(id), stays: false, is_refused: false })
+    }
+
+    /// Has a ticket of the next number.
+    fn ticket<'p>(
+        &mut self,
+        asked: &mut Asked<'p>,
+        (new, ends): (NewTicket<'p>, Ends),
+        was_there: bool,
+    ) -> Accepted {
+        let ticket = self.ticket;
+        self.ticket += 1;
+        asked.tickets.push((NewTicket { number: ticket, ..new }, ends));
+        Accepted::Pending { ticket, was_there }
+    }
+
+    /// Why a push cannot be accepted, if it cannot.
+    fn check(&self, push: &Push<'_>, key: DocumentKey) -> std::result::Result<(), Reason> {
+        let refused = |code: &str, sentence: String| Err(Reason::new(code, sentence));
+        if let Ask::Wrong(reason) = &push.ask {
+            return Err(reason.clone());
+        }
+        if push.key.is_empty() || push.key.len() > limits::RECORD_KEY_BYTES_MAX {
+            let sentence = format!("a key has from 1 to {} bytes", limits::RECORD_KEY_BYTES_MAX);
+            return refused("invalid_record", sentence);
+        }
+        if push.key.contains('\0') {
+            return refused("invalid_record", "a key has no character with the number 0".to_owned());
+        }
+        if self.erased.contains(&key.key_hash) {
+            let sentence = format!(
+                "a person has erased it; `ingather document readmit {}` lets it in again",
+                self.job.name
+            );
+            return refused("erased", sentence);
+        }
+        Ok(())
+    }
+
+    /// Whether a record is there with this hash, for the same people, and nothing is wrong with it.
+    fn is_as_before(&self, before: &Record, put: &Put<'_>) -> bool {
+        let is_same = put.hash.is_some_and(|hash| before.hash.as_deref() == Some(hash));
+        let is_for_same = before.acl == put.acl.map(as_json);
+        before.present && is_same && is_for_same && !self.failed.contains(&before.document)
+    }
+
+    fn bring(&mut self, name: &str, key: DocumentKey, asked: &mut Asked<'_>) -> i64 {
+        let id = self.fresh;
+        self.fresh += 1;
+        self.ids.insert(key, id);
+        asked.fresh.push(NewDocument {
+            id: DocumentId(id),
+            key,
+            name: name.to_owned(),
+            version: Digest::NONE,
+            access: Digest::NONE,
+            identity: 0,
+            container: self.container,
+        });
+        id
+    }
+
+    /// Writes new documents, requests for visits and tickets. Of several tickets of one record only the last one is open.
+    fn write(&self, sql: &mut Sql<'_>, asked: Asked<'_>) -> std::result::Result<(), StoreError> {
+        let Asked { fresh, tickets } = asked;
+        documents::add(sql, self.job.id, self.job.run, &fresh)?;
+        let last: BTreeMap<i64, i64> =
+            tickets.iter().filter_map(|(ticket, _)| Some((ticket.document?, ticket.number))).collect();
+        let ids: Vec<i64> = last.keys().copied().collect();
+        let superseded = Outcome::plain("superseded");
+        let open = records::tickets::open(sql, &ids)?;
+        let mut ended: Vec<Completed<'_>> =
+            open.iter().map(|ticket| ticket.completed(superseded.clone())).collect();
+        let request = |id: &i64| VisitRequest { document: *id, due: self.now, reason: VisitReason::Changed };
+        queue::enqueue(sql, self.job.id, self.job.run, &ids.iter().map(request).collect::<Vec<_>>())?;
+        let counts = queue::request_counts(sql, &ids)?;
+        let requests: HashMap<i64, i64> = counts.into_iter().map(|(id, count, _)| (id, count)).collect();
+        let (mut new, mut numbers) = (Vec::with_capacity(tickets.len()), Vec::with_capacity(tickets.len()));
+        for (ticket, ends) in &tickets {
+            let is_last = ticket.document.is_none_or(|id| last.get(&id) == Some(&ticket.number));
+            let outcome = match ends {
+                Ends::Open => (!is_last).then(|| superseded.clone()),
+                Ends::At(word) => Some(Outcome::plain(word)),
+                Ends::Failed(reason) => Some(Outcome::of("failed", reason)),
+            };
+            let number = ticket.number;
+            ended.extend(outcome.map(|outcome| Completed { number, channel: self.channel, outcome }));
+            let asked = ticket.document.and_then(|id| requests.get(&id)).copied().unwrap_or_default();
+            new.push(NewTicket { requests: asked, ..ticket.clone() });
+            numbers.push(number);
+        }
+        records::tickets::add(sql, self.job.id, &new, (self.now, self.by, self.channel))?;
+        if let Some(channel) = self.channel {
+            channels::take(sql, channel, &numbers, self.now)?;
+        }
+        records::tickets::complete(sql, &ended, self.now)?;
+        // A report has no larger number than its ticket. Now and then is enough.
+        let first = self.ticket - new.len() as i64;
+        match first / limits::REPORTS_FORGOTTEN_EACH == self.ticket / limits::REPORTS_FORGOTTEN_EACH {
+            true => Ok(()),
+            false => records::tickets::forget(sql, self.job.id, self.ticket - limits::REPORTS_KEPT),
+        }
+    }
+}

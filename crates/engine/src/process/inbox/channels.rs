@@ -1,0 +1,266 @@
+//! Channels (decision 0052): what a client pushes through one is reported to it, each piece exactly once, until the channel ends. What time does to channels is done here;
+//! what completed tickets do, in the transactions that complete them (`ingather_store::documents::inbox::channels`).
+
+use ingather_model::lifecycle::channel::State;
+use ingather_model::limits;
+use ingather_store::documents::inbox::channels::{self, Channel, NewChannel};
+use ingather_store::documents::inbox::tickets::{Completed, Outcome};
+use ingather_store::documents::inbox::{self as records, Record};
+use ingather_store::jobs::Job;
+use ingather_store::queue::{self, VisitReason, VisitRequest};
+use ingather_store::{Durability, Sql, StoreError, states};
+
+use crate::engine::Engine;
+use crate::error::{EngineError, Refusal, Result};
+
+/// Why a channel ends: its client asked.
+pub const BY_CLIENT: &str = "client";
+/// Somebody else asked.
+pub const BY_PERSON: &str = "person";
+/// What it took and did not deliver was dropped.
+pub const ABORTED: &str = "aborted";
+/// Its client gave no sign of life for as long as its lease.
+pub const LEASE: &str = "lease";
+/// It was throttled for too long.
+pub const THROTTLED: &str = "throttle_timeout";
+
+impl Engine {
+    /// Opens a channel into the source of a job; its number.
+    ///
+    /// # Errors
+    /// `Definition` where nothing can be pushed into the source; `Busy` where there are as many channels as may be; `Deleting`; `ReadOnly`; what the store
+    /// says.
+    pub fn open_channel(&self, job: &Job, new: NewChannel<'_>) -> Result<i64> {
+        let (writer, _) = self.inbox_of(job)?;
+        self.in_source(&writer, job, |sql, now| {
+            if channels::count(sql)? >= limits::CHANNELS_MAX {
+                let most = limits::CHANNELS_MAX;
+                let sentence = format!(
+                    "{most} channels are kept, and there may not be more; end some with `ingather channel terminate`, and acknowledge their reports"
+                );
+                return Ok(Err(EngineError::refused(Refusal::Busy, sentence)));
+            }
+            Ok(Ok(channels::open(sql, job.id, new, now)?))
+        })
+    }
+
+    /// One channel.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn channel(&self, id: i64) -> Result<Option<Channel>> {
+        Ok(self.reader.read(|sql| channels::get(sql, id))?)
+    }
+
+    /// Has a channel take nothing any more, for a reason; what it took is carried to its end. Asked again, nothing changes.
+    ///
+    /// # Errors
+    /// `NoSuchChannel`; `ReadOnly`; what the store says.
+    pub fn terminate_channel(&self, id: i64, reason: &str) -> Result<Channel> {
+        let work =
+            |sql: &mut Sql<'_>, channel: &Channel, now| channels::terminate(sql, channel.id, (reason, now));
+        Ok(self.with_channel(id, work)?.0)
+    }
+
+    /// Has a channel take nothing any more, and drops what it took and outputs do not have yet: these records are as they were before. Asked again, nothing changes.
+    ///
+    /// # Errors
+    /// `NoSuchChannel`; `ReadOnly`; what the store says.
+    pub fn abort_channel(&self, id: i64) -> Result<Channel> {
+        let mut channel = self.terminate_channel(id, ABORTED)?;
+        while channel.state == State::Terminating {
+            channel = self.with_channel(id, drop_open)?.0;
+            self.process.pushed(channel.job);
+        }
+        Ok(channel)
+    }
+
+    /// Asks a channel to say when everything that it has taken is completed; the number that it says then.
+    ///
+    /// # Errors
+    /// `NoSuchChannel`; `Ended` where it is over; `ReadOnly`; what the store says.
+    pub fn flush_channel(&self, id: i64) -> Result<i64> {
+        let channel = self.channel(id)?.ok_or_else(|| no_such(id))?;
+        if channel.state == State::Terminated {
+            return Err(ended(&channel));
+        }
+        let (_, number) = self.with_channel(id, |sql, channel, now| {
+            channels::seen(sql, channel.id, now)?;
+            channels::flush(sql, channel.id, now)
+        })?;
+        Ok(number)
+    }
+
+    /// The client of a channel gives a sign of life.
+    ///
+    /// # Errors
+    /// `NoSuchChannel`; `ReadOnly`; what the store says.
+    pub fn channel_lives(&self, id: i64) -> Result<Channel> {
+        Ok(self.with_channel(id, |sql, channel, now| channels::seen(sql, channel.id, now))?.0)
+    }
+
+    /// The client of a channel has its reports up to one.
+    ///
+    /// # Errors
+    /// `NoSuchChannel`; `ReadOnly`; what the store says.
+    pub fn acknowledge_reports(&self, id: i64, serial: i64) -> Result<Channel> {
+        let work = |sql: &mut Sql<'_>, channel: &Channel, now| {
+            channels::acknowledge(sql, channel.id, serial.min(channel.serial), now)
+        };
+        Ok(self.with_channel(id, work)?.0)
+    }
+
+    /// A service begins: no client could give a sign of life before, so that all channels have their leases from now on.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn renew_channels(&self) -> Result<()> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        let now = writer.call.now();
+        Ok(writer.store.write(Durability::Relaxed, |sql| {
+            writer.lease.fence(sql)?;
+            channels::renew(sql, now)
+        })?)
+    }
+
+    /// Ends channels whose clients are gone, or that were throttled for too long; when that is due next, milliseconds since 1970 UTC. `forgets`: also forgets
+    /// reports that are as old as they are kept.
+    ///
+    /// # Errors
+    /// `ReadOnly`; what the store says.
+    pub fn tend_channels(&self, forgets: bool) -> Result<Option<i64>> {
+        let writer = self.writing()?;
+        let now = writer.call.now();
+        let (mut after, mut next) = (0, None);
+        loop {
+            let page = self.reader.read(|sql| channels::list(sql, after, limits::RECORDS_AT_ONCE_MAX))?;
+            let Some(last) = page.last() else { return Ok(next) };
+            after = last.id;
+            for channel in &page {
+                let due = due(channel);
+                if let Some(due) = due.filter(|due| now < *due) {
+                    next = Some(next.map_or(due, |next: i64| next.min(due)));
+                }
+                if !forgets && due.is_none_or(|due| now < due) {
+                    continue;
+                }
+                let _lease = self.process.keep_lease(&writer)?;
+                writer.store.write(Durability::Relaxed, |sql| {
+                    writer.lease.fence(sql)?;
+                    tend(sql, channel.id, now)
+                })?;
+            }
+        }
+    }
+
+    /// Does something of a channel in one transaction, on disk when this returns; how it stands then.
+    fn with_channel<T>(
+        &self,
+        id: i64,
+        work: impl Fn(&mut Sql<'_>, &Channel, i64) -> std::result::Result<T, StoreError>,
+    ) -> Result<(Channel, T)> {
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        let now = writer.call.now();
+        let done = writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            let Some(channel) = channels::get(sql, id)? else { return Ok(None) };
+            let done = work(sql, &channel, now)?;
+            Ok(channels::get(sql, id)?.map(|channel| (channel, done)))
+        })?;
+        done.ok_or_else(|| no_such(id))
+    }
+}
+
+/// When a channel ends if nothing happens to it.
+fn due(channel: &Channel) -> Option<i64> {
+    let lease = channel.seen_at.saturating_add(channel.lease_ms);
+    match channel.state {
+        State::Running => Some(lease),
+        State::Throttling => Some(lease.min(channel.changed_at.saturating_add(channel.throttle_ms))),
+        State::Terminating | State::Terminated | State::Gone => None,
+    }
+}
+
+fn tend(sql: &mut Sql<'_>, id: i64, now: i64) -> std::result::Result<(), StoreError> {
+    let Some(channel) = channels::get(sql, id)? else { return Ok(()) };
+    if due(&channel).is_some_and(|due| now >= due) {
+        let is_silent = now >= channel.seen_at.saturating_add(channel.lease_ms);
+        channels::terminate(sql, id, (if is_silent { LEASE } else { THROTTLED }, now))?;
+    }
+    channels::forget_old(sql, &channel, now)
+}
+
+/// Why nothing can be pushed through a channel, if nothing can.
+pub(super) fn takes(sql: &mut Sql<'_>, job: &Job, id: i64) -> std::result::Result<Result<()>, StoreError> {
+    let Some(channel) = channels::get(sql, id)?.filter(|channel| channel.job == job.id) else {
+        return Ok(Err(no_such(id)));
+    };
+    Ok(match channel.state {
+        State::Running => Ok(()),
+        State::Throttling => {
+            let sentence = format!(
+                "channel {id} takes nothing more while {} of {} tickets are open; push again when reports say that they are completed",
+                channel.open(),
+                channel.open_max
+            );
+            Err(EngineError::refused(Refusal::Throttled, sentence))
+        }
+        State::Terminating | State::Terminated | State::Gone => Err(ended(&channel)),
+    })
+}
+
+/// Drops some of what a channel took and outputs do not have.
+fn drop_open(sql: &mut Sql<'_>, channel: &Channel, now: i64) -> std::result::Result<(), StoreError> {
+    let open = channels::open_tickets(sql, channel.id, 0, limits::RECORDS_AT_ONCE_MAX)?;
+    let documents: Vec<i64> = open.iter().filter_map(|(_, document)| *document).collect();
+    states::hold(sql, &documents)?;
+    for record in records::get(sql, &documents)? {
+        let document = record.document;
+        match records::before(sql, document)? {
+            Some(before) => {
+                let back = Record {
+                    document,
+                    present: true,
+                    ticket: before.ticket,
+                    hash: before.hash,
+                    acl: before.acl,
+                };
+                records::put(sql, channel.job, &back, Some((&before.about, &before.content)))?;
+            }
+            None => {
+                let gone = Record { present: false, hash: None, acl: None, ..record };
+                records::put(sql, channel.job, &gone, None)?;
+            }
+        }
+    }
+    records::forget_before(sql, &documents)?;
+    // A visit that has begun may deliver what is dropped: another one puts that right.
+    let request =
+        |document: &i64| VisitRequest { document: *document, due: now, reason: VisitReason::Changed };
+    let run = ingather_store::jobs::get(sql, channel.job)?.map_or(0, |job| job.run);
+    queue::enqueue(sql, channel.job, run, &documents.iter().map(request).collect::<Vec<_>>())?;
+    let why = Outcome {
+        outcome: "aborted",
+        code: "aborted",
+        message: "its channel was aborted before it was delivered",
+    };
+    let aborted = |(number, _): &(i64, Option<i64>)| Completed {
+        number: *number,
+        channel: Some(channel.id),
+        outcome: why.clone(),
+    };
+    records::tickets::complete(sql, &open.iter().map(aborted).collect::<Vec<_>>(), now)
+}
+
+fn no_such(id: i64) -> EngineError {
+    let sentence = format!("there is no channel {id}, or it ended so long ago that it was forgotten");
+    EngineError::refused(Refusal::NoSuchChannel, sentence)
+}
+
+fn ended(channel: &Channel) -> EngineError {
+    let sentence =
+        format!("channel {} is {} ({}); open another one", channel.id, channel.state, channel.reason);
+    EngineError::refused(Refusal::Ended, sentence)
+}

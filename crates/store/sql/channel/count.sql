@@ -1,0 +1,2 @@
+-- How many channels are kept.
+SELECT COUNT(*) FROM channel

@@ -1,0 +1,2 @@
+-- A channel is forgotten.
+DELETE FROM channel WHERE id = $1

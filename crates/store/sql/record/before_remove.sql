@@ -1,0 +1,2 @@
+-- What was pushed over records is delivered, or they are gone.
+DELETE FROM record_before WHERE document IN any_of($1)

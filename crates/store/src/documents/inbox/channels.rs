@@ -1,0 +1,441 @@
+//! Channels that applications push through (decision 0052). A channel tells its client, in one order without gaps, what it took, what became of that, and each change of
+//! its state: each report is written in the transaction of what it tells.
+
+use ingather_model::ids::JobId;
+use ingather_model::lifecycle::channel::{Event, MOVES, State};
+use ingather_model::lifecycle::rules;
+use ingather_model::limits;
+
+use super::tickets::{self, Completed, Outcome};
+use crate::db::{Row, Sql, Value};
+use crate::documents::take_ids;
+use crate::error::{Result, StoreError};
+use crate::queries;
+
+/// A report: something was taken.
+pub const QUEUED: &str = "queued";
+/// A report: what became of it.
+pub const COMPLETED: &str = "completed";
+/// A report: the channel is in another state.
+pub const STATE: &str = "state";
+/// A report: what the client asked of the channel is done.
+pub const FEEDBACK: &str = "feedback";
+/// Feedback: everything that was taken before a flush is completed.
+pub const FLUSHED: &str = "flushed";
+
+/// What a client wants of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewChannel<'a> {
+    /// What the client calls itself.
+    pub client: &'a str,
+    /// Who asks: it is theirs.
+    pub opened_by: &'a str,
+    /// A push is answered when all that it took is completed.
+    pub is_sync: bool,
+    /// How long it lives without a sign of life.
+    pub lease_ms: i64,
+    /// How long it may be throttled.
+    pub throttle_ms: i64,
+    /// How many tickets may be open.
+    pub open_max: i64,
+}
+
+/// A channel as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// Its number.
+    pub id: i64,
+    /// The job of its source.
+    pub job: JobId,
+    /// What its client calls itself.
+    pub client: String,
+    /// Who opened it.
+    pub opened_by: String,
+    /// As in [`NewChannel::is_sync`].
+    pub is_sync: bool,
+    /// What it does.
+    pub state: State,
+    /// Why it ends; empty while it does not.
+    pub reason: String,
+    /// When it was opened, milliseconds since 1970 UTC.
+    pub opened_at: i64,
+    /// When its state changed last.
+    pub changed_at: i64,
+    /// The last sign of life of its client.
+    pub seen_at: i64,
+    /// As in [`NewChannel::lease_ms`].
+    pub lease_ms: i64,
+    /// As in [`NewChannel::throttle_ms`].
+    pub throttle_ms: i64,
+    /// As in [`NewChannel::open_max`].
+    pub open_max: i64,
+    /// Tickets that it took.
+    pub taken: i64,
+    /// Those of them that are completed.
+    pub completed: i64,
+    /// Its last report.
+    pub serial: i64,
+    /// The last report that its client has, as it says.
+    pub acked: i64,
+}
+
+impl Channel {
+    /// Tickets that are open.
+    pub fn open(&self) -> i64 {
+        self.taken - self.completed
+    }
+}
+
+/// What a channel told its client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelReport {
+    /// Its place: 1, 2, 3 …
+    pub serial: i64,
+    /// When, milliseconds since 1970 UTC.
+    pub at: i64,
+    /// [`QUEUED`], [`COMPLETED`], [`STATE`] or [`FEEDBACK`].
+    pub kind: String,
+    /// The state, or what the feedback says; empty for others.
+    pub word: String,
+    /// Why, or what it is about.
+    pub about: String,
+    /// The ticket that it is about.
+    pub ticket: Option<ReportedTicket>,
+}
+
+/// The ticket of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportedTicket {
+    /// Its number.
+    pub number: i64,
+    /// Key of the record.
+    pub key: String,
+    /// `put` or `delete`.
+    pub op: String,
+    /// What the client wants back.
+    pub user_ref: Option<String>,
+    /// What became of it; none while it is open.
+    pub outcome: Option<String>,
+    /// Why, a stable word; empty where it went well.
+    pub code: String,
+    /// Why, for a person.
+    pub message: String,
+}
+
+fn read(row: &Row<'_>) -> Result<Channel> {
+    let state = row.text(5)?;
+    let unknown = || StoreError::Damaged(format!("a channel is in the state `{state}`"));
+    Ok(Channel {
+        id: row.int(0)?,
+        job: JobId(row.int(1)?),
+        client: row.text(2)?,
+        opened_by: row.text(3)?,
+        is_sync: row.int(4)? == 1,
+        state: State::parse(&state).ok_or_else(unknown)?,
+        reason: row.text(6)?,
+        opened_at: row.int(7)?,
+        changed_at: row.int(8)?,
+        seen_at: row.int(9)?,
+        lease_ms: row.int(10)?,
+        throttle_ms: row.int(11)?,
+        open_max: row.int(12)?,
+        taken: row.int(13)?,
+        completed: row.int(14)?,
+        serial: row.int(15)?,
+        acked: row.int(16)?,
+    })
+}
+
+/// Opens a channel into the source of a job; its number.
+///
+/// # Errors
+/// What the database says.
+pub fn open(sql: &mut Sql<'_>, job: JobId, new: NewChannel<'_>, now: i64) -> Result<i64> {
+    let id = take_ids(sql, "channel", 1)?;
+    let state = after(State::Gone, Event::Open).unwrap_or(State::Running);
+    let values = [
+        Value::Int(id),
+        Value::Int(job.0),
+        Value::Text(new.client),
+        Value::Text(new.opened_by),
+        Value::Int(i64::from(new.is_sync)),
+        Value::Text(state.as_str()),
+        Value::Int(now),
+        Value::Int(new.lease_ms),
+        Value::Int(new.throttle_ms),
+        Value::Int(new.open_max),
+    ];
+    sql.execute(&queries::CHANNEL_OPEN, &values)?;
+    tell(sql, id, (STATE, state.as_str(), ""), now)?;
+    Ok(id)
+}
+
+/// One channel.
+///
+/// # Errors
+/// What the database says.
+pub fn get(sql: &mut Sql<'_>, id: i64) -> Result<Option<Channel>> {
+    sql.one(&queries::CHANNEL_GET, &[Value::Int(id)], read)
+}
+
+/// Channels after one, by number.
+///
+/// # Errors
+/// What the database says.
+pub fn list(sql: &mut Sql<'_>, after: i64, most: usize) -> Result<Vec<Channel>> {
+    sql.query(&queries::CHANNEL_LIST, &[Value::Int(after), Value::Int(most as i64)], read)
+}
+
+/// How many channels are kept.
+///
+/// # Errors
+/// What the database says.
+pub fn count(sql: &mut Sql<'_>) -> Result<usize> {
+    Ok(sql.one(&queries::CHANNEL_COUNT, &[], |row| row.int(0))?.unwrap_or_default() as usize)
+}
+
+/// The client of a channel is there.
+///
+/// # Errors
+/// What the database says.
+pub fn seen(sql: &mut Sql<'_>, id: i64, now: i64) -> Result<()> {
+    sql.execute(&queries::CHANNEL_SEEN, &[Value::Int(id), Value::Int(now)])?;
+    Ok(())
+}
+
+/// A service begins: all channels have their leases from now on, for no client could give a sign of life before.
+///
+/// # Errors
+/// What the database says.
+pub fn renew(sql: &mut Sql<'_>, now: i64) -> Result<()> {
+    sql.execute(&queries::CHANNEL_RENEW, &[Value::Int(now)])?;
+    Ok(())
+}
+
+/// A channel that takes something has taken these tickets, and says so. Where nearly as many are open as may be, it is throttled from now on.
+///
+/// # Errors
+/// `Conflict` where it ended meanwhile; what the database says.
+pub fn take(sql: &mut Sql<'_>, id: i64, tickets: &[i64], now: i64) -> Result<()> {
+    let count = tickets.len() as i64;
+    let values = [Value::Int(id), Value::Int(count), Value::Int(now)];
+    let taken =
+        sql.one(&queries::CHANNEL_TAKE, &values, |row| Ok((row.int(0)?, row.int(1)?, row.int(2)?)))?;
+    let Some((last, open, open_max)) = taken else {
+        return Err(StoreError::Conflict(format!("channel {id} ended meanwhile")));
+    };
+    add(sql, (id, last - count, now), QUEUED, tickets)?;
+    if open * 100 > open_max * limits::CHANNEL_THROTTLE_PERCENT {
+        step(sql, id, Event::Throttle, ("", now))?;
+    }
+    Ok(())
+}
+
+/// Tickets of a channel are completed: it says so, and does what waited for that.
+///
+/// # Errors
+/// What the database says.
+pub(super) fn completed(sql: &mut Sql<'_>, id: i64, tickets: &[i64], now: i64) -> Result<()> {
+    let count = tickets.len() as i64;
+    let values = [Value::Int(id), Value::Int(count)];
+    let Some(last) = sql.one(&queries::CHANNEL_COMPLETE, &values, |row| row.int(0))? else { return Ok(()) };
+    add(sql, (id, last - count, now), COMPLETED, tickets)?;
+    settle(sql, id, now)
+}
+
+/// Does what waits for tickets that are completed: answers flushes, lets a channel take things again, and ends one.
+fn settle(sql: &mut Sql<'_>, id: i64, now: i64) -> Result<()> {
+    let first = sql.one(&queries::TICKET_FIRST_OPEN, &[Value::Int(id)], |row| row.opt_int(0))?.flatten();
+    let values = [Value::Int(id), Value::Int(first.unwrap_or(i64::MAX))];
+    let flushed = sql.query(&queries::CHANNEL_FLUSH_DONE, &values, |row| row.int(0))?;
+    for number in &flushed {
+        tell(sql, id, (FEEDBACK, FLUSHED, &number.to_string()), now)?;
+    }
+    if let Some(last) = flushed.last() {
+        sql.execute(&queries::CHANNEL_FLUSH_REMOVE, &[Value::Int(id), Value::Int(*last)])?;
+    }
+    let Some(channel) = get(sql, id)? else { return Ok(()) };
+    let open = channel.open();
+    match channel.state {
+        State::Throttling if open * 100 < channel.open_max * limits::CHANNEL_RELAX_PERCENT => {
+            step(sql, id, Event::Relax, ("", now))
+        }
+        State::Terminating if open == 0 => step(sql, id, Event::Finish, ("", now)),
+        _ => Ok(()),
+    }
+}
+
+/// Has something happen to a channel, where its state permits that, and tells it. `reason`: why it ends; the first one counts.
+fn step(sql: &mut Sql<'_>, id: i64, event: Event, (reason, now): (&str, i64)) -> Result<()> {
+    let Some(channel) = get(sql, id)? else { return Ok(()) };
+    let Some(state) = after(channel.state, event) else { return Ok(()) };
+    let values = [
+        Value::Int(id),
+        Value::Text(channel.state.as_str()),
+        Value::Text(state.as_str()),
+        Value::Text(reason),
+        Value::Int(now),
+    ];
+    if sql.execute(&queries::CHANNEL_MOVE, &values)? == 0 {
+        return Ok(());
+    }
+    let about = if reason.is_empty() { channel.reason.as_str() } else { reason };
+    tell(sql, id, (STATE, state.as_str(), about), now)
+}
+
+/// A channel takes nothing any more, for a reason; where nothing is open, it is over. Whether that was news.
+///
+/// # Errors
+/// What the database says.
+pub fn terminate(sql: &mut Sql<'_>, id: i64, (reason, now): (&str, i64)) -> Result<bool> {
+    let before = get(sql, id)?;
+    let ends = before.is_some_and(|channel| after(channel.state, Event::Terminate).is_some());
+    if ends {
+        step(sql, id, Event::Terminate, (reason, now))?;
+        settle(sql, id, now)?;
+    }
+    Ok(ends)
+}
+
+/// Asks a channel to say when everything that it has taken is completed; the number that it says then.
+///
+/// # Errors
+/// What the database says.
+pub fn flush(sql: &mut Sql<'_>, id: i64, now: i64) -> Result<i64> {
+    let last = sql.one(&queries::CHANNEL_FLUSH_LAST, &[Value::Int(id)], |row| row.int(0))?;
+    // Its place among all tickets serves as its number, which no other flush has then.
+    let ticket = tickets::take(sql, 1)?;
+    let number = ticket.max(last.unwrap_or_default() + 1);
+    sql.execute(&queries::CHANNEL_FLUSH_ADD, &[Value::Int(id), Value::Int(number), Value::Int(ticket)])?;
+    settle(sql, id, now)?;
+    Ok(number)
+}
+
+/// What a channel told after a report.
+///
+/// # Errors
+/// What the database says.
+pub fn reports(sql: &mut Sql<'_>, id: i64, after: i64, most: usize) -> Result<Vec<ChannelReport>> {
+    let values = [Value::Int(id), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::CHANNEL_REPORT_LIST, &values, |row| {
+        let kind = row.text(2)?;
+        let is_over = kind == COMPLETED;
+        let ticket = match (row.opt_int(3)?, row.opt_text(6)?) {
+            (Some(number), Some(key)) => Some(ReportedTicket {
+                number,
+                key,
+                op: row.opt_text(7)?.unwrap_or_default(),
+                user_ref: row.opt_text(8)?,
+                outcome: row.opt_text(9)?.filter(|_| is_over),
+                code: row.opt_text(10)?.filter(|_| is_over).unwrap_or_default(),
+                message: row.opt_text(11)?.filter(|_| is_over).unwrap_or_default(),
+            }),
+            _ => None,
+        };
+        Ok(ChannelReport {
+            serial: row.int(0)?,
+            at: row.int(1)?,
+            kind,
+            word: row.text(4)?,
+            about: row.text(5)?,
+            ticket,
+        })
+    })
+}
+
+/// The client of a channel has its reports up to one.
+///
+/// # Errors
+/// What the database says.
+pub fn acknowledge(sql: &mut Sql<'_>, id: i64, serial: i64, now: i64) -> Result<()> {
+    sql.execute(&queries::CHANNEL_ACK, &[Value::Int(id), Value::Int(serial), Value::Int(now)])?;
+    Ok(())
+}
+
+/// Forgets reports that are as old as they are kept, and a channel that is over with its last one.
+///
+/// # Errors
+/// What the database says.
+pub fn forget_old(sql: &mut Sql<'_>, channel: &Channel, now: i64) -> Result<()> {
+    let id = Value::Int(channel.id);
+    let acked = now - limits::CHANNEL_REPORTS_ACKED_MS;
+    let values =
+        [id, Value::Int(channel.acked), Value::Int(acked), Value::Int(now - limits::CHANNEL_REPORTS_MS)];
+    let Some(last) = sql.one(&queries::CHANNEL_REPORT_OLD, &values, |row| row.int(0))? else { return Ok(()) };
+    sql.execute(&queries::CHANNEL_REPORT_FORGET_TICKETS, &[id, Value::Int(last)])?;
+    sql.execute(&queries::CHANNEL_REPORT_FORGET, &[id, Value::Int(last)])?;
+    let is_over = after(channel.state, Event::Forget) == Some(State::Gone);
+    if is_over && last == channel.serial {
+        sql.execute(&queries::CHANNEL_REMOVE, &[id])?;
+    }
+    Ok(())
+}
+
+/// Open tickets of a channel after one: `(ticket, document)`.
+///
+/// # Errors
+/// What the database says.
+pub fn open_tickets(sql: &mut Sql<'_>, id: i64, after: i64, most: usize) -> Result<Vec<(i64, Option<i64>)>> {
+    let values = [Value::Int(id), Value::Int(after), Value::Int(most as i64)];
+    sql.query(&queries::TICKET_OF_CHANNEL, &values, |row| Ok((row.int(0)?, row.opt_int(1)?)))
+}
+
+/// The source of a job is deleted: what is open of its channels is aborted, and they end.
+pub(super) fn source_deleted(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<()> {
+    let why = Outcome { outcome: "aborted", code: "source_deleted", message: "its source was deleted" };
+    for channel in sql.query(&queries::CHANNEL_OF_JOB, &[Value::Int(job.0)], read)? {
+        terminate(sql, channel.id, ("source_deleted", now))?;
+        loop {
+            let open = open_tickets(sql, channel.id, 0, limits::RECORDS_AT_ONCE_MAX)?;
+            if open.is_empty() {
+                break;
+            }
+            let aborted = |(number, _): &(i64, Option<i64>)| Completed {
+                number: *number,
+                channel: Some(channel.id),
+                outcome: why.clone(),
+            };
+            tickets::complete(sql, &open.iter().map(aborted).collect::<Vec<_>>(), now)?;
+        }
+    }
+    Ok(())
+}
+
+fn after(state: State, event: Event) -> Option<State> {
+    rules::after(MOVES, state, event)
+}
+
+/// Tells something that is about no ticket.
+fn tell(sql: &mut Sql<'_>, id: i64, (kind, word, about): (&str, &str, &str), now: i64) -> Result<()> {
+    let Some(serial) = sql.one(&queries::CHANNEL_TELL, &[Value::Int(id)], |row| row.int(0))? else {
+        return Ok(());
+    };
+    write(sql, (id, serial, now), (kind, None), (word, about))
+}
+
+/// Tells something about tickets, behind a report.
+fn add(sql: &mut Sql<'_>, (id, last, now): (i64, i64, i64), kind: &str, tickets: &[i64]) -> Result<()> {
+    for (ticket, serial) in tickets.iter().zip(last + 1..) {
+        write(sql, (id, serial, now), (kind, Some(*ticket)), ("", ""))?;
+    }
+    Ok(())
+}
+
+fn write(
+    sql: &mut Sql<'_>,
+    (id, serial, now): (i64, i64, i64),
+    (kind, ticket): (&str, Option<i64>),
+    (word, about): (&str, &str),
+) -> Result<()> {
+    let values = [
+        Value::Int(id),
+        Value::Int(serial),
+        Value::Int(now),
+        Value::Text(kind),
+        Value::OptInt(ticket),
+        Value::Text(word),
+        Value::Text(about),
+    ];
+    sql.execute(&queries::CHANNEL_REPORT_ADD, &values)?;
+    Ok(())
+}
