@@ -219,6 +219,8 @@ class Client:
             connection.request(method, f"{self._parts.path.rstrip('/')}/api/v1{path}", body, headers)
             response = connection.getresponse()
             text = response.read(ANSWER_BYTES_MAX + 1)
+            if response.length and len(text) <= ANSWER_BYTES_MAX:
+                raise http.client.IncompleteRead(text, response.length)
         except ssl.SSLCertVerificationError as error:
             step = "Name the file of those who vouch for it as ca_file."
             raise IngatherError(0, "certificate", f"the certificate of the service is not trusted: {error}", step) from error
@@ -408,7 +410,7 @@ class DeltaRun:
             if checked:
                 known = self._run("check", records=[{"key": item.key, "hash": item.hash} for item in checked])["results"]
         except IngatherError as error:
-            # A key that none can be. All are pushed, and it is refused by itself.
+            # Keys of many signs that JSON writes as six letters. All are pushed, which is more than had to be.
             if error.code not in NOT_TAKEN:
                 raise
         unchanged = {item.key for item, word in zip(checked, known) if word == "unchanged"}
@@ -480,7 +482,10 @@ def _item(record: Any) -> _Item:
 
 
 def _fits(text: str, most: int) -> bool:
-    return 0 < len(text.encode("utf-8", "surrogatepass")) <= most
+    try:
+        return 0 < len(text.encode()) <= most and "\0" not in text
+    except UnicodeEncodeError:
+        return False
 
 
 def _encoded(value: Any) -> bytes:

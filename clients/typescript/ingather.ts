@@ -425,7 +425,7 @@ export class DeltaRun {
   async _send(items: Item[]): Promise<PushResult[]> {
     const checked = items.filter((item) => item.hash !== null);
     const asked = { records: checked.map(({ key, hash }) => ({ key, hash })) };
-    // Where a key that none can be hinders it, all are pushed, and that one is refused by itself.
+    // Keys of many signs that JSON writes as six letters can be too long: all are pushed, which is more than had to be.
     const answer = checked.length > 0 ? await this._run("check", asked).catch(unlessNotTaken) : undefined;
     const known: CheckedItem[] = answer?.results ?? [];
     const unchanged = new Set(checked.filter((_, at) => known[at] === "unchanged").map((item) => item.key));
@@ -497,9 +497,8 @@ async function* pushed(records: Records, linger: number, run: DeltaRun | undefin
           if (run && Date.now() >= run._renewAt) await run.touch();
         }
         next = await next;
-      } else if (run && Date.now() >= run._renewAt) {
-        await run.touch();
       }
+      if (run && Date.now() >= run._renewAt) await run.touch();
       isOver = next.done === true;
       const record = isOver ? null : await next.value;
       const item = record === null || record === undefined ? null : await itemOf(record);
@@ -531,7 +530,7 @@ async function itemOf(record: any): Promise<Item> {
     hash = await hashed(utf8(encoded({ key, ...covered })));
     text = encoded({ key, hash, ...rest });
   }
-  const fits = (word: unknown, bytes: number) => typeof word === "string" && word !== "" && utf8(word).length <= bytes;
+  const fits = (word: unknown, most: number) => typeof word === "string" && !/^$|\0|\p{Cs}/u.test(word) && utf8(word).length <= most;
   return plain(text, key, fits(key, RECORD_KEY_BYTES_MAX) && fits(hash, RECORD_HASH_BYTES_MAX) ? (hash as string) : null);
 }
 
