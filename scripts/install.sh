@@ -2,8 +2,8 @@
 # Installs what the tests need and the machine lacks: a compiler, PostgreSQL >= 15 (server programs), setfacl, setpriv,
 # strace, openssl, dpkg and binutils for packages; Java, Maven and curl for a Tika server; tesseract, which reads pictures; a mail server in
 # Python; venv, Chromium and its driver, with which the API and the search page are checked from outside; nginx and documentation in HTML,
-# which is a site to crawl; slapd and ldapsearch, a directory to ask; Samba, a domain of Active Directory; Node.js, for an OpenID provider. With --bench also omindex and
-# wget, which the bench compares with.
+# which is a site to crawl; slapd and ldapsearch, a directory to ask; Samba, a domain of Active Directory; Node.js, for an OpenID provider, and tsc, for
+# the client in TypeScript. With --bench also omindex and wget, which the bench compares with.
 # Also makes the ordinary user that servers and permission tests run as, when the caller is root or may be by sudo.
 set -eu
 
@@ -33,6 +33,7 @@ command -v ldapsearch >/dev/null 2>&1 || needed="$needed ldap-utils"
 command -v ldbsearch >/dev/null 2>&1 || needed="$needed ldb-tools"
 command -v node >/dev/null 2>&1 || needed="$needed nodejs"
 command -v npm >/dev/null 2>&1 || needed="$needed npm"
+command -v tsc >/dev/null 2>&1 || needed="$needed node-typescript"
 [ -n "$(find /usr/share/doc -path '*/postgresql-doc-*/html/index.html' 2>/dev/null)" ] || needed="$needed postgresql-doc"
 "$(dirname "$0")/postgres.sh" --programs >/dev/null 2>&1 || needed="$needed postgresql"
 if [ "${1:-}" = --bench ]; then

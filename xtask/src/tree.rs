@@ -6,8 +6,10 @@ use std::path::Path;
 /// Folders that hold nothing hand-written.
 const SKIPPED: &[&str] = &[".git", "target", ".test", "demo-data", "node_modules"];
 /// Endings of the files whose text is looked at; of others only the name counts.
-const TEXTS: &[&str] =
-    &["rs", "md", "toml", "sql", "sh", "tsv", "txt", "yml", "yaml", "json", "run", "Makefile"];
+const TEXTS: &[&str] = &[
+    "rs", "md", "toml", "sql", "sh", "py", "ts", "mjs", "tsv", "txt", "yml", "yaml", "json", "run",
+    "Makefile",
+];
 /// Longest text that is looked at, bytes; longer files are data.
 const TEXT_BYTES_MAX: u64 = 4 << 20;
 

@@ -1,6 +1,7 @@
 //! Makes the pages that come from the product's own tables, and prints them as one JSON object: path → text.
 #![expect(clippy::print_stdout, reason = "its answer goes to `cargo x generate`")]
 
+mod clients;
 mod connectors;
 mod settings;
 
@@ -45,7 +46,8 @@ fn declaration() -> String {
     )
 }
 
-fn main() {
+fn main() -> Result<(), String> {
+    let clients = clients::pages()?;
     let fixed = PAGES.iter().map(|(path, make)| ((*path).to_owned(), make()));
     let pages: serde_json::Map<String, serde_json::Value> = fixed
         .chain(connectors::pages())
@@ -56,6 +58,8 @@ fn main() {
             "docs/generated/journal.schema.json".to_owned(),
             format!("{:#}\n", ingather_connectors::journal_schema()).into(),
         )))
+        .chain(clients.into_iter().map(|(path, text)| (path, text.into())))
         .collect();
     println!("{}", serde_json::Value::Object(pages));
+    Ok(())
 }

@@ -4,8 +4,12 @@ use super::{Finding, World, finding};
 use crate::scan;
 
 const FILE_LINES_MAX: usize = 500;
+/// Endings of the files that people read as code.
+const CODE: &[&str] = &[".rs", ".py", ".ts", ".mjs"];
 const FUNCTION_LINES_MAX: usize = 70;
 const FOLDER_ENTRIES_MAX: usize = 20;
+/// What the lines say that a generated part stands between.
+const GENERATED: (&str, &str) = (" generated: ", " end of what is generated");
 /// How a file that is a table says so in its first line.
 const TABLE: &str = "//! table:";
 
@@ -23,13 +27,20 @@ const LONG_FOLDERS: &[(&str, &str)] = &[
 /// No file over 500 lines.
 pub(super) fn files(world: &World) -> Vec<Finding> {
     let long = |(path, text): (&str, &str)| {
-        let lines = text.lines().count();
+        let lines = text.lines().count() - generated(text);
         (lines > FILE_LINES_MAX && !text.starts_with(TABLE)).then(|| {
             let advice = "split it by responsibility; a table says `//! table:` in its first line";
             finding(path, 0, format!("{lines} lines, {FILE_LINES_MAX} at most: {advice}"))
         })
     };
-    world.tree.ending(".rs").filter_map(long).collect()
+    CODE.iter().flat_map(|ending| world.tree.ending(ending)).filter_map(long).collect()
+}
+
+/// Lines of a part that `cargo x generate` writes: nobody reads them as code.
+fn generated(text: &str) -> usize {
+    let begin = text.lines().position(|line| line.contains(GENERATED.0));
+    let end = text.lines().position(|line| line.ends_with(GENERATED.1));
+    begin.zip(end).map_or(0, |(begin, end)| end.saturating_sub(begin))
 }
 
 /// No function over 70 lines.
@@ -76,6 +87,9 @@ mod tests {
         let table = format!("//! table: of things.\n{long}");
         refuses(files, ("a.rs", &long), ("a.rs", &table));
         assert_eq!(found(files, &[("a.rs", &"x\n".repeat(500))]), []);
+        assert_eq!(found(files, &[("a.py", &long), ("a.ts", &long)]).len(), 2);
+        let made = format!("# generated: types\n{long}# end of what is generated\n{}", "x\n".repeat(499));
+        assert_eq!(found(files, &[("a.py", &made)]), []);
     }
 
     #[test]

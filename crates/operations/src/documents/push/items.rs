@@ -18,18 +18,18 @@ const DEPTH_MAX: usize = 16;
 
 /// One record, in place of all that was pushed of it before; or the end of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct PushedItem {
     /// What names it in its source: an address, or any text. Slashes make folders of it.
     pub key: String,
     /// It is deleted; nothing but its key counts.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delete: bool,
     /// Tells its versions; only compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// Nothing is done where it is there with this hash already.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_changed: bool,
     /// Who may see it: access tokens, or `everybody` alone; nobody, where the list is empty. As the source says when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct PushedItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_ref: Option<String>,
     /// Everything else: texts, numbers, truth values, lists of them, and objects of them, whose names are joined by dots.
-    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub fields: Map<String, Value>,
 }
 
@@ -280,6 +280,7 @@ mod tests {
     fn what_cannot_be_kept_is_refused_with_why() {
         let deep = (0..40).fold(json!(1), |inner, _| json!([inner]));
         for wrong in [
+            json!({"text": "a"}),
             json!({"key": "k", "text": "a", "content": "YQ=="}),
             json!({"key": "k", "content": "?"}),
             json!({"key": "k", "modified": "yesterday"}),

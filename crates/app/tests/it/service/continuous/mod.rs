@@ -1,6 +1,7 @@
 //! Continuous jobs: what changes at the source is found, and hidden, without anybody asking for it.
 
 mod channels;
+mod clients;
 mod pushed;
 mod site;
 
