@@ -50,6 +50,11 @@ const STAGES: &[Stage] = &[
     Stage { name: "bench", command: &["cargo", "x", "bench", "--small"], minutes: 3 },
 ];
 
+/// Tests at once for each core: most of them wait for a service or a server of theirs, and leave a core idle meanwhile.
+const TESTS_PER_CORE: usize = 2;
+/// How many tests run at once, where nobody said so: a variable of the test runner.
+const TESTS_AT_ONCE: &str = "RUST_TEST_THREADS";
+
 /// Lines of what failed tests said that are repeated at the end, and letters of each: it may have been an hour of output ago.
 const FAILURE_LINES_MAX: usize = 80;
 const FAILURE_LETTERS_MAX: usize = 400;
@@ -155,6 +160,7 @@ fn run_stage(root: &Path, command: &[&str], limit: Duration, not_run: &Path) -> 
         .args(&command[1..])
         .current_dir(root)
         .env(NOT_RUN, not_run)
+        .env(TESTS_AT_ONCE, std::env::var_os(TESTS_AT_ONCE).unwrap_or_else(|| tests_at_once().into()))
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| format!("cannot start: {error}"))?;
@@ -183,6 +189,11 @@ fn run_stage(root: &Path, command: &[&str], limit: Duration, not_run: &Path) -> 
         status if status.success() => Ok(()),
         status => Err(format!("failed ({status}){failures}")),
     }
+}
+
+fn tests_at_once() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cores * TESTS_PER_CORE).to_string()
 }
 
 /// Shows what a stage says, and keeps the end of what failed tests said, between `failures:` and `test result:`.

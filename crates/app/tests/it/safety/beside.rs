@@ -9,7 +9,7 @@ use crate::people::ordinary;
 use crate::sandbox::{Kept, Sandbox};
 
 /// Searches in all; `INGATHER_TEST_SEARCHES` asks for another number.
-const SEARCHES: usize = 2_000;
+const SEARCHES: usize = 800;
 const SEARCHERS: usize = 2;
 
 fn searches() -> usize {
