@@ -11,6 +11,7 @@ use ingather_model::run_counts::{counted, number};
 use ingather_store::documents;
 use ingather_store::documents::inbox::delta_runs::{self, DeltaRun};
 use ingather_store::documents::inbox::{self as records, Record};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::queue;
 use ingather_store::{Durability, Sql, StoreError};
@@ -113,10 +114,15 @@ impl Engine {
             }
             let last = delta_runs::last(sql, job.id)?;
             if let Some(last) = last.as_ref().filter(|last| last.state == OPEN) {
-                if now < last.seen_at.saturating_add(last.lease_ms) {
+                let is_over = now >= last.seen_at.saturating_add(last.lease_ms);
+                if failpoint(Failpoint::LeaseOfRunForEver)
+                    || (!is_over && !failpoint(Failpoint::TwoRunsAtOnce))
+                {
                     return Ok(Err(locked(job, last)));
                 }
-                delta_runs::end(sql, job.id, last.epoch, (EXPIRED, now))?;
+                if is_over {
+                    delta_runs::end(sql, job.id, last.epoch, (EXPIRED, now))?;
+                }
             }
             let epoch = last.map_or(1, |last| last.epoch + 1);
             let run = DeltaRun {
@@ -170,7 +176,9 @@ impl Engine {
                     Some(_) => Checked::Changed,
                 });
             }
-            mark(sql, (job, claim), &met)?;
+            if !failpoint(Failpoint::CheckedIsUnmet) {
+                mark(sql, (job, claim), &met)?;
+            }
             delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
             Ok(checked)
         })
@@ -189,7 +197,8 @@ impl Engine {
             for ((accepted, document), push) in accepted.iter().zip(documents).zip(pushes) {
                 let is_refused = matches!(accepted, Accepted::Refused(_));
                 touched += i64::from(is_refused);
-                if push.put.is_some() || is_refused {
+                let is_as_before = *accepted == Accepted::Unchanged && failpoint(Failpoint::PushedIsUnmet);
+                if (push.put.is_some() && !is_as_before) || is_refused {
                     met.extend(document.map(|id| id as u64));
                 }
             }
@@ -210,7 +219,9 @@ impl Engine {
         let keys: Vec<_> = keys.iter().map(|key| hasher.key(key, parent_bytes(key))).collect();
         self.within(job, claim, |sql, _, now| {
             let met = documents_of(sql, job.id, &keys)?.into_values().map(|id| id as u64).collect();
-            mark(sql, (job, claim), &met)?;
+            if !failpoint(Failpoint::TouchedIsUnmet) {
+                mark(sql, (job, claim), &met)?;
+            }
             delta_runs::seen(sql, job.id, claim.epoch, (now, keys.len() as i64))
         })
     }
@@ -268,7 +279,7 @@ impl Engine {
         let now = writer.call.now();
         Ok(writer.store.write(Durability::Relaxed, |sql| {
             writer.lease.fence(sql)?;
-            delta_runs::renew(sql, now)
+            if failpoint(Failpoint::LeasesOverWithService) { Ok(()) } else { delta_runs::renew(sql, now) }
         })?)
     }
 
@@ -286,11 +297,13 @@ impl Engine {
         // Whoever did not hear the answer asks again.
         let before = self.delta_run(job, Some(claim.epoch))?;
         if let Some(run) = before.filter(|run| run.state == FINISHED && run.token == claim.token) {
-            return Ok(Finished { deleted: run.deleted as u64, veto: run.veto, held: None });
+            let deleted = if failpoint(Failpoint::FinishedTwiceForgets) { 0 } else { run.deleted };
+            return Ok(Finished { deleted: deleted as u64, veto: run.veto, held: None });
         }
         let run = self.within(job, claim, |sql, run, now| {
             delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
-            Ok(run.clone())
+            let is_blind = failpoint(Failpoint::WatermarkIgnored);
+            Ok(DeltaRun { watermark: if is_blind { i64::MAX } else { run.watermark }, ..run.clone() })
         })?;
         let total = self.reader.read(|sql| records::count(sql, job.id))?;
         if let Some(veto) = veto(&run, is_complete, total) {
@@ -300,14 +313,15 @@ impl Engine {
             })?;
             return Ok(Finished { deleted: 0, veto: Some(veto), held: None });
         }
-        let obsolete = match run.mode == DeltaMode::Full.as_str() {
+        let obsolete = match run.mode == DeltaMode::Full.as_str() || failpoint(Failpoint::AdditiveDeletes) {
             true => self.obsolete(job, &run)?,
             false => RoaringTreemap::new(),
         };
         let would = obsolete.len() + run.deleted as u64;
         let all = total + run.deleted as u64;
         let is_much = would * 100 > all * limits::DELTA_GUARD_PERCENT;
-        if is_much && all >= limits::DELTA_GUARD_RECORDS_MIN && !confirmed {
+        let is_guarded = all >= limits::DELTA_GUARD_RECORDS_MIN && !failpoint(Failpoint::ObsoleteUnguarded);
+        if is_much && is_guarded && !confirmed {
             return Ok(Finished { deleted: 0, veto: None, held: Some((would, all)) });
         }
         let ids: Vec<i64> = obsolete.iter().map(|id| id as i64).collect();
@@ -336,8 +350,11 @@ impl Engine {
     /// Records that were there before a delta run, and that it did not meet.
     fn obsolete(&self, job: &Job, run: &DeltaRun) -> Result<RoaringTreemap> {
         let mut met = RoaringTreemap::new();
-        for piece in self.reader.read(|sql| delta_runs::marks(sql, job.id, run.epoch))? {
-            met |= id_set::from_bytes(&piece)?;
+        let first = if failpoint(Failpoint::MarksOutliveTheirRun) { run.epoch - 1 } else { run.epoch };
+        for epoch in first..=run.epoch {
+            for piece in self.reader.read(|sql| delta_runs::marks(sql, job.id, epoch))? {
+                met |= id_set::from_bytes(&piece)?;
+            }
         }
         let mut obsolete = RoaringTreemap::new();
         let mut after = i64::MIN;
@@ -357,7 +374,10 @@ impl Engine {
         self.within(job, claim, |sql, _, now| {
             let still = records::get(sql, ids)?.into_iter();
             let still: Vec<i64> = still
-                .filter(|record| record.present && record.ticket <= watermark)
+                .filter(|record| {
+                    let is_since = record.ticket > watermark && !failpoint(Failpoint::ObsoleteOfBefore);
+                    record.present && !is_since
+                })
                 .map(|record| record.document)
                 .collect();
             let names = documents::names(sql, &still)?;
@@ -385,14 +405,15 @@ impl Engine {
             let Some(run) = delta_runs::get(sql, job.id, claim.epoch)? else {
                 return Ok(Err(not_open(job, claim.epoch, "never was")));
             };
-            if run.token != claim.token {
+            if run.token != claim.token && !failpoint(Failpoint::TokenIgnored) {
                 let sentence = format!("this is not the token that run {} was opened with", run.epoch);
                 return Ok(Err(EngineError::refused(Refusal::WrongToken, sentence)));
             }
-            if run.state != OPEN {
+            if run.state != OPEN && !failpoint(Failpoint::EndedRunGoesOn) {
                 return Ok(Err(not_open(job, run.epoch, &run.state)));
             }
-            if now >= run.seen_at.saturating_add(run.lease_ms) {
+            let is_over = now >= run.seen_at.saturating_add(run.lease_ms);
+            if is_over && !failpoint(Failpoint::LeaseOfRunIgnored) {
                 delta_runs::end(sql, job.id, run.epoch, (EXPIRED, now))?;
                 return Ok(Err(not_open(job, run.epoch, EXPIRED)));
             }
@@ -407,8 +428,10 @@ fn veto(run: &DeltaRun, is_complete: bool, total: u64) -> Option<String> {
     let is_much =
         touched >= limits::DELTA_TOUCHED_MIN && touched * 100 > total * limits::DELTA_TOUCHED_PERCENT;
     match () {
-        () if !is_complete => Some("its client says that it is not complete".to_owned()),
-        () if is_much => {
+        () if !is_complete && !failpoint(Failpoint::IncompleteDeletes) => {
+            Some("its client says that it is not complete".to_owned())
+        }
+        () if is_much && !failpoint(Failpoint::UnreadNotCounted) => {
             Some(format!("its client could not read {} of {}", number(touched), counted(total, "record")))
         }
         () => None,

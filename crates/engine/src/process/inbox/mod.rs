@@ -23,6 +23,7 @@ use ingather_store::documents::inbox::tickets::{NewTicket, Outcome};
 use ingather_store::documents::inbox::{self as records, Record};
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::erased;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::turns::lock;
@@ -119,7 +120,9 @@ impl Engine {
         let (writer, inbox) = self.inbox_of(job)?;
         let _lease = self.process.keep_lease(&writer)?;
         let now = writer.call.now();
-        let accepted = writer.store.write(Durability::Synced, |sql| {
+        let is_late = failpoint(Failpoint::AcceptanceNotDurable);
+        let durability = if is_late { Durability::Relaxed } else { Durability::Synced };
+        let accepted = writer.store.write(durability, |sql| {
             writer.lease.fence(sql)?;
             if !takes_records(sql, job.id)? {
                 return Ok(None);
@@ -130,7 +133,9 @@ impl Engine {
                 .iter()
                 .zip(documents)
                 .filter(|(accepted, _)| !matches!(accepted, Accepted::Pending { .. }));
-            delta_runs::mark_open(sql, job.id, stays.filter_map(|(_, document)| document))?;
+            if !failpoint(Failpoint::SaidElsewhereIsUnmet) {
+                delta_runs::mark_open(sql, job.id, stays.filter_map(|(_, document)| document))?;
+            }
             Ok(Some(accepted))
         })?;
         self.process.pushed(job.id);
@@ -235,14 +240,17 @@ impl<'a> Acceptance<'a> {
         self.ticket += 1;
         let op = if push.put.is_some() { "put" } else { "delete" };
         let new = NewTicket { number: ticket, document: known, key: push.key, op, requests: 0 };
-        if push.put.is_none() && !was_there {
+        if push.put.is_none() && !was_there && !failpoint(Failpoint::NoopIsDeleted) {
             // A removal that is under way goes on, and has a ticket of its own.
             asked.tickets.push((NewTicket { document: None, ..new }, Some(Outcome::plain("noop"))));
             return Ok(Accepted::Pending { ticket, was_there });
         }
         let id = known.unwrap_or_else(|| self.bring(push.key, key, asked));
         let hash = push.put.as_ref().and_then(|put| put.hash.map(str::to_owned));
-        let acl = push.put.as_ref().and_then(|put| put.acl).map(as_json);
+        let mut acl = push.put.as_ref().and_then(|put| put.acl).map(as_json);
+        if failpoint(Failpoint::PushedAccessStays) {
+            acl = before.as_ref().map_or(acl, |before| before.acl.clone());
+        }
         let record = Record { document: id, present: push.put.is_some(), ticket, hash, acl };
         let about = push.put.as_ref().map(|put| (as_json(put.about), put.content));
         let content = about.as_ref().map(|(about, content)| (about.as_str(), *content));
@@ -276,8 +284,9 @@ impl<'a> Acceptance<'a> {
     /// Whether a record is there with this hash, for the same people, and nothing is wrong with it.
     fn is_as_before(&self, before: &Record, put: &Put<'_>) -> bool {
         let is_same = put.hash.is_some_and(|hash| before.hash.as_deref() == Some(hash));
-        let is_for_same = before.acl == put.acl.map(as_json);
-        before.present && is_same && is_for_same && !self.failed.contains(&before.document)
+        let is_for_same = before.acl == put.acl.map(as_json) || failpoint(Failpoint::UnchangedForOthers);
+        let has_failed = self.failed.contains(&before.document) && !failpoint(Failpoint::FailedIsUnchanged);
+        before.present && is_same && is_for_same && !has_failed
     }
 
     fn bring(&mut self, name: &str, key: DocumentKey, asked: &mut Asked<'_>) -> i64 {
@@ -305,11 +314,14 @@ impl<'a> Acceptance<'a> {
         let ids: Vec<i64> = last.keys().copied().collect();
         let superseded = Outcome::plain("superseded");
         let mut ended: Vec<(i64, Outcome<'_>)> = Vec::new();
-        for (number, ..) in records::tickets::open(sql, &ids)? {
+        let before = if failpoint(Failpoint::SupersededStaysOpen) { &[] } else { &ids[..] };
+        for (number, ..) in records::tickets::open(sql, before)? {
             ended.push((number, superseded.clone()));
         }
         let request = |id: &i64| VisitRequest { document: *id, due: self.now, reason: VisitReason::Changed };
-        queue::enqueue(sql, self.job.id, self.job.run, &ids.iter().map(request).collect::<Vec<_>>())?;
+        if !failpoint(Failpoint::PushedWithoutVisit) {
+            queue::enqueue(sql, self.job.id, self.job.run, &ids.iter().map(request).collect::<Vec<_>>())?;
+        }
         let counts = queue::request_counts(sql, &ids)?;
         let requests: HashMap<i64, i64> = counts.into_iter().map(|(id, count, _)| (id, count)).collect();
         let mut new = Vec::with_capacity(tickets.len());

@@ -6,8 +6,9 @@ use ingather_model::fault::Reason;
 use ingather_model::ids::JobId;
 
 use crate::db::{Row, Sql, Value};
-use crate::documents::take_ids;
+use crate::documents::{next_id, take_ids};
 use crate::error::Result;
+use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
 /// What is asked of a record.
@@ -127,7 +128,10 @@ pub fn complete(sql: &mut Sql<'_>, tickets: &[(i64, Outcome<'_>)], now: i64) -> 
     if tickets.is_empty() {
         return Ok(());
     }
-    let first = take_ids(sql, "report", tickets.len())?;
+    let first = match failpoint(Failpoint::ReportNumberTwice) {
+        true => next_id(sql, "report")?,
+        false => take_ids(sql, "report", tickets.len())?,
+    };
     for ((number, outcome), report) in tickets.iter().zip(first..) {
         let values = [
             Value::Int(*number),
@@ -156,7 +160,8 @@ pub fn visited(sql: &mut Sql<'_>, visits: &[(i64, i64, Outcome<'_>)], now: i64) 
         visits.iter().map(|(document, requests, outcome)| (*document, (*requests, outcome))).collect();
     let ended = |(number, document, asked): (i64, i64, i64)| {
         let (requests, outcome) = by_document.get(&document)?;
-        (asked <= *requests).then(|| (number, (*outcome).clone()))
+        (asked <= *requests || failpoint(Failpoint::TicketOfEarlierVisit))
+            .then(|| (number, (*outcome).clone()))
     };
     let ended: Vec<(i64, Outcome<'_>)> = open(sql, &documents)?.into_iter().filter_map(ended).collect();
     complete(sql, &ended, now)
