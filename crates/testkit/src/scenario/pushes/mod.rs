@@ -35,6 +35,7 @@ mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ingather_contract::call::Clock as _;
 use ingather_engine::EngineError;
 use ingather_engine::inbox::Accepted;
 use ingather_engine::inbox::delta_runs::{Checked, Finished};
@@ -66,6 +67,8 @@ pub(super) struct Pushes {
     words: Vec<Word<Request>>,
     /// Calls of the last step.
     called: Vec<Called>,
+    /// When the step began.
+    began: i64,
     /// Nobody can tell in which order they had their effect.
     were_among: bool,
     /// Records whose last delivery had failed before the last step, with the names of their sources.
@@ -148,6 +151,8 @@ impl Play {
     /// Before a step; whether no output refuses anything.
     pub(super) fn begin_pushes(&mut self) -> bool {
         self.pushes.were_among = false;
+        self.pushes.called.clear();
+        self.pushes.began = self.world.clock.now();
         let mut shelves = self.world.shelves.values();
         self.pushes.sources.is_empty() || shelves.all(|shelf| crate::memory_output::locked(shelf).is_sound())
     }

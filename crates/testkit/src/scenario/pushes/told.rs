@@ -1,5 +1,6 @@
 //! What became of tickets: each is told once, in order, and is so when it is told (I1).
 
+use ingather_contract::call::Clock as _;
 use ingather_model::run_counts::RunCounts;
 use ingather_store::jobs::Job;
 
@@ -108,7 +109,11 @@ impl Play {
             let differs = right.differs(look).into_iter();
             found.extend(differs.map(|told| format!("ticket {} is told, and {told}", known.ticket)));
         }
-        for output in &job.definition.outputs {
+        let shows = |output: &&String| {
+            let is_missed = looks.of(output).is_none_or(|look| look.misses(&name));
+            !is_missed && !seen.says_nothing(output)
+        };
+        for output in job.definition.outputs.iter().filter(shows).collect::<Vec<_>>() {
             seen.raise(output, &name, known.ticket);
         }
     }
@@ -130,7 +135,7 @@ impl Play {
             .world
             .due(&job.name)
             .into_iter()
-            .filter(|(_, wait)| wait.is_none_or(|wait| wait > 0))
+            .filter(|(_, wait)| wait.is_none_or(|wait| self.world.clock.now() + wait > self.pushes.began))
             .map(|(key, _)| key)
             .collect();
         for (key, known) in source.records.iter().filter(|(key, _)| !waits.contains(key)) {
