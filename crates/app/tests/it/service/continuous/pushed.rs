@@ -304,17 +304,18 @@ fn one_client_at_a_time_goes_over_a_source_and_only_by_its_token() {
 fn a_service_that_begins_gives_clients_of_open_delta_runs_their_leases_anew() {
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let sandbox = Sandbox::new(kept);
-        let (mut service, pusher) = serving(&sandbox);
+        let (service, pusher) = serving(&sandbox);
         let post = |service: &Service<'_>, path: &str, body: &Value| {
             let path = format!("/api/v1/sources/tickets/{path}");
             Request::new("POST", &path).key(&pusher).body(body).send(service.address)
         };
         let opened = post(&service, "runs", &json!({"lease_seconds": 3600})).is(200).json();
+        let key = service.key.clone();
         drop(service.end(Signal::TERM));
         // For a day there was no service that could have heard its client.
         let day_ms = 24 * 3_600_000;
         database(&sandbox).script(&format!("UPDATE delta_run SET seen_at = seen_at - {day_ms}"));
-        service = Service::start(&sandbox);
+        let service = Service::with(&sandbox, key, &[]);
         let run = || service.answer("GET", "/api/v1/sources/tickets/run");
         let is_renewed = || run()["seen_at"].as_i64() >= run()["opened_at"].as_i64();
         assert!(comes(is_renewed), "{}", run());
