@@ -30,6 +30,7 @@ const ENGINE: &str = "ingather-engine";
 const CONNECTORS: &str = "ingather-connectors";
 const DIRECTORY: &str = "ingather-directory";
 const EXTRACT: &str = "ingather-extract";
+const PUSHED: &str = "ingather-pushed";
 const WEB: &str = "ingather-web";
 const OUTPUTS: &str = "ingather-outputs";
 const NOTIFY: &str = "ingather-notify";
@@ -54,13 +55,15 @@ pub(crate) const FLOORS: &[Floor] = &[
     Floor { package: INDEX, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT] },
     Floor {
         package: CONNECTORS,
-        uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX, WEB, DIRECTORY, OUTPUTS],
+        uses: &[MODEL, CONTRACT, KIT, EXTRACT, INDEX, WEB, DIRECTORY, OUTPUTS, PUSHED],
         tests_use: &[TESTKIT],
     },
     // Apart from the other connectors: what speaks to directories knows passwords, and is read by itself.
     Floor { package: DIRECTORY, uses: &[MODEL, CONTRACT, POSTGRES], tests_use: &[TESTKIT] },
     // Apart from the other connectors: its HTTP client is heavy, and nothing of it needs the index.
     Floor { package: WEB, uses: &[MODEL, CONTRACT, KIT], tests_use: &[TESTKIT, EXTRACT] },
+    // Apart from the other connectors: worlds of the test kit have the very one that runs.
+    Floor { package: PUSHED, uses: &[MODEL, CONTRACT], tests_use: &[TESTKIT] },
     // Apart from the other connectors: it speaks to servers over a network, and its tests need one.
     Floor { package: OUTPUTS, uses: &[MODEL, CONTRACT], tests_use: &[TESTKIT] },
     // Every way of telling people, as connectors are every real system.
@@ -76,7 +79,7 @@ pub(crate) const FLOORS: &[Floor] = &[
         ],
         tests_use: &[TESTKIT],
     },
-    Floor { package: TESTKIT, uses: &[MODEL, CONTRACT, STORE, ENGINE], tests_use: &[CONNECTORS] },
+    Floor { package: TESTKIT, uses: &[MODEL, CONTRACT, STORE, ENGINE, PUSHED], tests_use: &[CONNECTORS] },
     Floor { package: SIMULATOR, uses: &[MODEL, STORE, TESTKIT], tests_use: &[] },
     // Beside the house: it puts the same parts together as the program, and measures them.
     Floor {

@@ -10,7 +10,6 @@ mod filesystem;
 mod journal;
 mod listed;
 mod null;
-pub mod pushed;
 mod transforms;
 pub mod unix;
 #[cfg(test)]
@@ -26,7 +25,7 @@ pub use transforms::text::{passwords_in, read_files_with, readers_in_force};
 /// Repositories, by name.
 pub const REPOSITORIES: &[&RepositoryKind] = &[
     &filesystem::REPOSITORY,
-    &pushed::REFERRING,
+    &ingather_pushed::REFERRING,
     #[cfg(feature = "web")]
     &ingather_web::site::REFERRING,
     #[cfg(feature = "web")]

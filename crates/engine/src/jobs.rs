@@ -175,7 +175,9 @@ impl Engine {
         let mut remover = self.remover_for(job, progress, None, &work)?;
         remover.writer.store.write(Durability::Synced, |sql| {
             remover.writer.lease.fence(sql)?;
-            documents::inbox::drop(sql, job.id, remover.writer.call.now())?;
+            if !failpoint(Failpoint::RecordsOutliveTheirJob) {
+                documents::inbox::drop(sql, job.id, remover.writer.call.now())?;
+            }
             jobs::delete(sql, job.id)
         })?;
         let mut removed = remover.remove_all()?;

@@ -11,7 +11,7 @@ use ingather_simulator::worlds;
 use ingather_testkit::database::Kind;
 
 const USE: &str =
-    "use: cargo x simulate [--seeds N] [--from S | --fresh] [--minutes M] [--repeat N] [--postgres] [--walks]
+    "use: cargo x simulate [--seeds N] [--from S | --fresh] [--minutes M] [--repeat N] [--postgres] [--walks] [--pushes]
                          [--at-once N]
        cargo x simulate --seed S | --play FILE [--repeat N]
 
@@ -22,6 +22,7 @@ const USE: &str =
                 world, until it fails. On PostgreSQL no seed decides the turns: there threads wait here and there
   --postgres    on the cluster of INGATHER_TEST_POSTGRES: scripts/postgres.sh cargo x simulate --postgres
   --walks       only those of these worlds whose pages wait for events, are too far, hand something down, are named, or have dates
+  --pushes      only those of these worlds in which clients push
   --at-once N   worlds at a time (8)
   --seed S      that one alone, with a trace
   --play FILE   plays the text of a file, with a trace";
@@ -54,6 +55,10 @@ fn arguments() -> Option<Arguments> {
             }
             "--walks" => {
                 seeds.walks = true;
+                continue;
+            }
+            "--pushes" => {
+                seeds.pushes = true;
                 continue;
             }
             _ => {}

@@ -32,6 +32,8 @@ pub struct Seeds {
     pub repeat: u64,
     /// Only those whose worlds have a site, and what pages do besides.
     pub walks: bool,
+    /// Only those in whose worlds clients push.
+    pub pushes: bool,
     /// The database.
     pub kind: Kind,
     /// Failures after which no further world is begun.
@@ -49,6 +51,7 @@ impl Seeds {
             at_once: 8,
             repeat: 1,
             walks: false,
+            pushes: false,
             kind: Kind::Sqlite,
             failures_max: 1,
             until: None,
@@ -106,7 +109,8 @@ pub fn trace(kind: Kind, text: &str) -> String {
 /// Plays seeds, several at a time: how many were played, and the failures. `played` is told of each, and what is wrong with it.
 pub fn seeds(seeds: &Seeds, played: &(dyn Fn(u64, &[String]) + Sync)) -> (u64, Vec<Failure>) {
     let (next, begun) = (AtomicU64::new(0), AtomicU64::new(0));
-    let fits = |seed: &u64| !seeds.walks || worlds::walks(*seed);
+    let fits =
+        |seed: &u64| (!seeds.walks || worlds::walks(*seed)) && (!seeds.pushes || worlds::has_pushes(*seed));
     let done = AtomicU64::new(0);
     let failures: Mutex<Vec<Failure>> = Mutex::default();
     // clock: how long worlds are begun; what happens in them goes by their own time.

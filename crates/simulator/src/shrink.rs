@@ -43,8 +43,8 @@ fn kind(found: &str) -> Option<String> {
     let sentence = found.lines().nth(1)?;
     let words = sentence.split_whitespace().filter(|word| word.chars().all(|c| c.is_ascii_alphabetic()));
     let names = [
-        "one", "two", "three", "a", "b", "whole", "part", "other", "pages", "links", "anna", "bert",
-        "anybody",
+        "one", "two", "three", "a", "b", "whole", "part", "other", "pages", "links", "inbox", "feed", "anna",
+        "bert", "anybody",
     ];
     Some(words.filter(|word| !names.contains(word)).take(4).collect::<Vec<_>>().join(" "))
 }

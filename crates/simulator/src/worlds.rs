@@ -7,11 +7,13 @@ mod erased;
 mod kept;
 mod moves;
 mod outputs;
+mod pushes;
 mod rare;
 mod routes;
 mod sites;
 mod walks;
 
+pub use self::pushes::has_pushes;
 use crate::dice::Dice;
 use ingather_testkit::scenario::with_turns;
 
@@ -81,6 +83,8 @@ struct World {
     serves: bool,
     /// How many jobs are over a site, and whether there are no others.
     site: Option<(usize, bool)>,
+    /// How many jobs clients push into, and whether there are no others.
+    pushes: Option<(usize, bool)>,
     /// What pages of the site do besides.
     walks: walks::Walks,
     /// Texts so far that nothing else ever had.
@@ -97,6 +101,11 @@ pub fn walks(seed: u64) -> bool {
     walks::Walks::of_seed(seed, sites::walks_of(seed)).is_any()
 }
 
+/// Whether no job is over files.
+fn is_alone(seed: u64) -> bool {
+    sites::share(seed).or(pushes::share(seed)).is_some_and(|(_, is_alone)| is_alone)
+}
+
 /// The text of a seed's world.
 pub fn of_seed(seed: u64) -> String {
     let mut dice = Dice::new(seed);
@@ -109,11 +118,12 @@ pub fn of_seed(seed: u64) -> String {
         outputs: Vec::new(),
         all_fit,
         some_told,
-        keeps: seed % 4 == 1 && sites::share(seed).is_none_or(|(_, is_alone)| !is_alone),
+        keeps: seed % 4 == 1 && !is_alone(seed),
         routed: seed % 5 == 3,
         erases: seed % 3 == 1,
         serves: seed % 5 == 4,
         site: sites::share(seed),
+        pushes: pushes::share(seed),
         walks: walks::Walks::of_seed(seed, sites::walks_of(seed)),
         texts: 0,
         jobs: Vec::new(),
@@ -156,7 +166,7 @@ impl World {
             self.tell(&format!("output {name} {kind}"));
         }
         let jobs = 1 + self.dice.below(3);
-        let has_files = self.site.is_none_or(|(_, is_alone)| !is_alone);
+        let has_files = !is_alone(seed);
         for name in ["whole", "part", "other"].iter().take(jobs).filter(|_| has_files) {
             self.jobs.push(name);
             self.define(name);
@@ -164,6 +174,7 @@ impl World {
         // The other worlds stay as they were before there were such runs.
         self.together = seed % 5 == 2 && jobs > 1;
         self.begin_site();
+        self.begin_pushes();
         self.tell("watch");
         if self.site.is_some() {
             self.fill_site();
@@ -176,6 +187,9 @@ impl World {
     fn define(&mut self, name: &'static str) {
         if sites::JOBS.contains(&name) {
             return self.define_over_site(name);
+        }
+        if pushes::JOBS.contains(&name) {
+            return self.define_pushed(name);
         }
         let root = if name == "whole" { "" } else { self.dice.one(ROOTS) };
         let mut to: Vec<&str> = Vec::new();
@@ -201,6 +215,9 @@ impl World {
     fn step(&mut self) {
         if self.site.is_some() && !self.dice.once_in(3) {
             return self.site_step();
+        }
+        if self.pushes.is_some_and(|(_, is_alone)| self.dice.below(6) < if is_alone { 5 } else { 3 }) {
+            return self.push_step();
         }
         if self.keeps && self.dice.once_in(4) {
             return self.kept_or_between_looks();
@@ -463,15 +480,6 @@ impl World {
     fn settings(&mut self) {
         let job = self.some_job();
         self.define(job);
-    }
-
-    fn broken_listing(&mut self) {
-        let page = 1 + self.dice.below(5);
-        let how = self.dice.one(&["error", "torn"]);
-        let job = self.some_job();
-        self.tell(&format!("listing {how}:{page}"));
-        self.tell(&format!("run {job}"));
-        self.tell("listing fine");
     }
 }
 

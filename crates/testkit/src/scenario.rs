@@ -24,11 +24,13 @@
 //!                                  `meanwhile anna then resume docs`: behind that
 //! backup | restore | power K       the store is copied, put back, or loses power between two steps
 //! backup one | restore one         the same for an output that commits or is told; `all`: store and outputs together
+//! push docs a v1, b gone           clients push into a source: see `pushes`
 //! watch                            from here on every step is judged: see `invariants`
 //! quiet                            all is put right, runs until nothing changes, and is judged: see `quiet`
 //! ```
 
 mod calendar;
+mod changes;
 mod convergence;
 mod dated;
 mod erasing;
@@ -39,6 +41,7 @@ mod ledger;
 mod moves;
 mod of_sites;
 mod oracle;
+mod pushes;
 mod reader;
 mod sight;
 mod site;
@@ -64,6 +67,8 @@ pub(crate) enum Answer {
     Resent(u64),
     /// How far the erasing has come in each job.
     Erased(Vec<ErasedFrom>),
+    /// What a client was answered.
+    Called(String),
     Failed(String),
 }
 
@@ -86,6 +91,8 @@ pub(crate) struct Play {
     moves: moves::Moves,
     /// What jobs over the site may have reached of it.
     readers: reader::Readers,
+    /// What clients have pushed.
+    pushes: pushes::Pushes,
     serving: moves::Serving,
     /// Times in the inventory may contradict each other.
     clock_was_set_back: bool,
@@ -151,6 +158,7 @@ fn play_in(world: World, text: &str, tell: &mut dyn FnMut(&str, &str)) -> Vec<St
         erased: erasing::Ledger::default(),
         moves: moves::Moves::default(),
         readers: reader::Readers::default(),
+        pushes: pushes::Pushes::default(),
         serving: moves::Serving::default(),
         clock_was_set_back: false,
         changed_meanwhile: false,
@@ -207,10 +215,12 @@ impl Play {
         self.note_outputs();
         let before = (self.watching && asks).then(|| self.before(rest));
         let reading = self.before_reading();
+        let was_sound = self.begin_pushes();
         self.step(word, rest)?;
         self.read(reading, (word, rest));
         self.note_source();
         self.note_outputs();
+        self.learn_pushes(was_sound);
         if self.watching
             && !matches!(word, "output" | "job" | "source" | "site" | "meanwhile" | "fault" | "quiet")
         {
@@ -229,6 +239,7 @@ impl Play {
         let word = line.split(' ').next().unwrap_or_default();
         let asks = [
             "run", "together", "delete", "confirm", "erase", "readmit", "quiet", "start", "restart", "serve",
+            "push", "delta",
         ];
         if !asks.contains(&word) {
             return String::new();
@@ -242,6 +253,7 @@ impl Play {
             Answer::Removed(removed) => format!("{removed:?}"),
             Answer::Resent(documents) => format!("{documents} to be sent again"),
             Answer::Erased(jobs) => erasing::told(jobs),
+            Answer::Called(told) => told.clone(),
             Answer::Failed(error) => error.clone(),
         };
         for output in self.world.shelves.keys() {

@@ -39,7 +39,7 @@ const STANDING: &[&str] =
 
 /// Everything that worlds are made of.
 pub static REGISTRY: Registry = Registry {
-    repositories: &[&REPOSITORY, &REPOSITORY_OF_BINS, &SITE],
+    repositories: &[&REPOSITORY, &REPOSITORY_OF_BINS, &SITE, &ingather_pushed::REFERRING],
     transforms: &[&TRANSFORM],
     outputs: &[&MEMORY, &COMMITTING, &PLAIN, &TOLD],
     authorities: &[],

@@ -108,7 +108,8 @@ pub(super) fn follow(run: &Run, reach: &Reach, lister: &mut Lister<'_>) -> Resul
     }
     if reach.walk == Walk::Due {
         // It proves nothing, and needs no seed.
-    } else if reach.is_seeded() {
+    } else if reach.is_seeded() && !run.author.is_pushed {
+        // What was pushed since an interrupted run named all records is named by the one that goes on with it.
         lister.result.complete = true;
     } else {
         lister.list()?;

@@ -3,6 +3,7 @@
 use ingather_model::ids::JobId;
 use ingather_store::documents::inbox::tickets::{self, Completed, Outcome};
 use ingather_store::documents::{self, inbox};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::states;
 use ingather_store::{Sql, StoreError};
 
@@ -38,7 +39,11 @@ pub(crate) fn gone(sql: &mut Sql<'_>, documents: &[i64], now: i64) -> Result<Vec
     // On PostgreSQL one of them may be pushed again between the look and the change.
     states::hold(sql, documents)?;
     let present = inbox::present(sql, documents)?;
-    let gone: Vec<i64> = documents.iter().copied().filter(|id| !present.contains(id)).collect();
+    let gone: Vec<i64> = documents
+        .iter()
+        .copied()
+        .filter(|id| !present.contains(id) || failpoint(Failpoint::ForgottenThoughPushed))
+        .collect();
     forgotten(sql, &gone, now)?;
     Ok(gone)
 }
@@ -48,8 +53,10 @@ pub(crate) fn erased(sql: &mut Sql<'_>, document: i64, now: i64) -> Result<()> {
     let why = Outcome { outcome: "aborted", code: "erased", message: "a person has erased it" };
     let open = tickets::open(sql, &[document])?;
     let ended: Vec<Completed<'_>> = open.iter().map(|ticket| ticket.completed(why.clone())).collect();
-    tickets::complete(sql, &ended, now)?;
-    inbox::remove(sql, &[document])
+    if !failpoint(Failpoint::ErasedTicketOpen) {
+        tickets::complete(sql, &ended, now)?;
+    }
+    if failpoint(Failpoint::ErasedRecordStays) { Ok(()) } else { inbox::remove(sql, &[document]) }
 }
 
 /// Documents of records that were deleted are forgotten.
@@ -57,6 +64,8 @@ fn forgotten(sql: &mut Sql<'_>, documents: &[i64], now: i64) -> Result<()> {
     let open = tickets::open(sql, documents)?;
     let ended: Vec<Completed<'_>> =
         open.iter().map(|ticket| ticket.completed(Outcome::plain("deleted"))).collect();
-    tickets::complete(sql, &ended, now)?;
+    if !failpoint(Failpoint::DeletedStaysOpen) {
+        tickets::complete(sql, &ended, now)?;
+    }
     inbox::remove(sql, documents)
 }

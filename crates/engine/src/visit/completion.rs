@@ -43,6 +43,9 @@ impl CompletedVisit<'_> {
             Outcome::Unchanged => TicketOutcome::plain("unchanged"),
             Outcome::Skipped(reason) => TicketOutcome::of("skipped", reason),
             Outcome::Failed(reason) => TicketOutcome::of("failed", reason),
+            Outcome::Again(_) if failpoint(Failpoint::PassingCompletesTicket) => {
+                TicketOutcome::plain("indexed")
+            }
             Outcome::Again(_) | Outcome::Vanished => return None,
         };
         let is_skipped = matches!(self.outcome, Outcome::Skipped(_));

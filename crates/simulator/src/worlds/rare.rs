@@ -122,6 +122,15 @@ impl World {
         }
     }
 
+    pub(super) fn broken_listing(&mut self) {
+        let page = 1 + self.dice.below(5);
+        let how = self.dice.one(&["error", "torn"]);
+        let job = self.some_job();
+        self.tell(&format!("listing {how}:{page}"));
+        self.tell(&format!("run {job}"));
+        self.tell("listing fine");
+    }
+
     /// Copies of the store and of outputs are made and put back, or the power goes.
     pub(super) fn inventory(&mut self) {
         let at = self.dice.below(self.outputs.len());

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ingather_contract::call::Cancel;
 
-use crate::together::people::People;
+use crate::together::people::Meets;
 
 /// Places by name; `write` stands for every transaction.
 pub const POINTS: &[&str] = &[
@@ -46,7 +46,7 @@ pub struct Crash {
     /// Longest random delay at each place, microseconds; 0: none.
     delay_us_max: AtomicU64,
     /// Who speaks at places.
-    people: Mutex<Option<Arc<People>>>,
+    people: Mutex<Option<Arc<dyn Meets>>>,
 }
 
 impl Crash {
@@ -139,7 +139,7 @@ impl Crash {
     }
 
     /// From now on these people hear of places; none: nobody does.
-    pub fn heard_by(&self, people: Option<Arc<People>>) {
+    pub fn heard_by(&self, people: Option<Arc<dyn Meets>>) {
         *self.people.lock().unwrap_or_else(PoisonError::into_inner) = people;
     }
 

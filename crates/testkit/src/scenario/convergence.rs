@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex};
 use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 use ingather_store::containers;
+use ingather_store::jobs::Job;
 
 use super::invariants::{USERS, tokens};
 use super::{Answer, Play, oracle, reader};
 use crate::memory_output::{Calls, Shelf, locked};
 use crate::script_repository::site::Site;
 use crate::script_repository::{self, File, Source};
+use crate::together::pushing::{ROOT, is_pushed};
 use crate::together::site::site;
 
 /// Rounds of runs after which nothing may change any more.
@@ -120,7 +122,8 @@ impl Play {
         for output in self.world.shelves.keys().filter(|output| locked(&self.world.shelves[*output]).fits) {
             let mut wanted: BTreeMap<String, Vec<(String, Option<String>)>> = BTreeMap::new();
             let mut unsure: BTreeSet<String> = BTreeSet::new();
-            for job in jobs.iter().filter(|job| job.definition.outputs.contains(output)) {
+            let sends = |job: &&Job| job.definition.outputs.contains(output) && !is_pushed(job);
+            for job in jobs.iter().filter(sends) {
                 let root = oracle::root(job);
                 // What an output or a stage refused waits for a change.
                 let failed = self.world.documents(&job.name).into_iter();
@@ -139,7 +142,7 @@ impl Play {
                     continue;
                 }
                 let below =
-                    source.files.iter().filter(|(name, _)| name.starts_with(root) && !is_erased(name));
+                    source.files.iter().filter(|(name, _)| name.starts_with(&root) && !is_erased(name));
                 for (name, file) in below {
                     // Of what is in a file, some may not be findable now: it stays as it was.
                     for expected in oracle::wanted(job, output, file).entries() {
@@ -156,7 +159,10 @@ impl Play {
                 }
             }
             let entries = self.world.entries(output);
-            let is_sure = |name: &str| !unsure.contains(name) && !unsure.contains(oracle::file_of(name));
+            // What clients push is judged by itself.
+            self.pushes_at_rest(output, &mut found);
+            let is_unsure = |name: &str| unsure.contains(name) || unsure.contains(oracle::file_of(name));
+            let is_sure = |name: &str| !name.starts_with(ROOT) && !is_unsure(name);
             for (name, versions) in wanted.iter().filter(|(name, _)| is_sure(name)) {
                 match entries.get(name) {
                     None => found.push(format!("at rest, {output} lacks {name}")),

@@ -180,7 +180,7 @@ impl Play {
     pub(super) fn note_ran(&mut self, job: &Job) {
         self.erased.unproven.retain(|output| !job.definition.outputs.contains(output));
         let files: BTreeSet<&String> = self.erased.rows.keys().map(|(_, file)| file).collect();
-        let covered = files.into_iter().filter(|file| file.starts_with(oracle::root(job)));
+        let covered = files.into_iter().filter(|file| file.starts_with(&oracle::root(job)));
         let erased = covered.filter(|file| self.erased.is_erased(&job.name, file));
         let erased: Vec<(String, String)> = erased.map(|file| (job.name.clone(), file.clone())).collect();
         self.erased.gone.extend(erased);

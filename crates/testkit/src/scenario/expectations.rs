@@ -65,7 +65,9 @@ impl Play {
                 }
                 other => format!("nothing removed: {other:?}"),
             },
-            ["erased" | "resent"] => self.person(),
+            ["answered" | "erased" | "resent"] => self.person(),
+            ["tickets", job] => list(self.tickets_of(job)?),
+            ["delta", job] => self.delta_of(job)?,
             ["erased", job] => self.erased_from(job)?,
             ["jobs"] => list(self.world.jobs()),
             ["read"] => {
@@ -104,10 +106,11 @@ impl Play {
         })
     }
 
-    /// What a person was answered who erased a document, or had documents sent again.
+    /// What a person was answered who erased a document, or had documents sent again; or a client.
     fn person(&self) -> String {
         match &self.answer {
             Answer::Erased(jobs) => super::erasing::told(jobs),
+            Answer::Called(told) => told.clone(),
             Answer::Resent(documents) => documents.to_string(),
             other => format!("nothing of it: {other:?}"),
         }
@@ -120,7 +123,7 @@ impl Play {
             Answer::Failed(_) => 3,
             Answer::Removed(removed) => u8::from(removed.kept > 0),
             Answer::Erased(jobs) => u8::from(jobs.iter().any(|job| !job.left.is_empty())),
-            Answer::Nothing | Answer::Resent(_) => 0,
+            Answer::Nothing | Answer::Resent(_) | Answer::Called(_) => 0,
         }
     }
 

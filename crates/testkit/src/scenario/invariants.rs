@@ -18,6 +18,7 @@ use crate::memory_output::{Entry, locked};
 use crate::script_repository::site::Site;
 use crate::script_repository::{self, File, Source};
 use crate::script_transform::parted;
+use crate::together::pushing::is_pushed;
 
 /// Who looks: nobody in particular, and people whose names are their tokens.
 pub(super) const USERS: &[&str] = &["", "anna", "bert"];
@@ -57,15 +58,20 @@ impl Invariants {
             self.identities.entry(name.clone()).or_default().insert(file.identity);
             for user in USERS {
                 if oracle::permits(source, name, file, &tokens(user)) {
-                    let found = parted(&file.content);
-                    let mut permit = |name: String, text: String| self.permitted.insert((user, name, text));
-                    permit(name.clone(), file.content.clone());
-                    permit(name.clone(), found.own.clone());
-                    for (part, text) in oracle::inside(&found) {
-                        text.map(|text| permit(format!("{name}#{part}"), text));
-                    }
+                    self.permit(user, name, &file.content);
                 }
             }
+        }
+    }
+
+    /// Somebody is allowed to see a text, and what is in it.
+    fn permit(&mut self, user: &'static str, name: &str, content: &str) {
+        let found = parted(content);
+        let mut permit = |name: String, text: String| self.permitted.insert((user, name, text));
+        permit(name.to_owned(), content.to_owned());
+        permit(name.to_owned(), found.own.clone());
+        for (part, text) in oracle::inside(&found) {
+            text.map(|text| permit(format!("{name}#{part}"), text));
         }
     }
 
@@ -76,6 +82,10 @@ impl Invariants {
 }
 
 impl Play {
+    pub(super) fn permit(&mut self, user: &'static str, name: &str, content: &str) {
+        self.invariants.permit(user, name, content);
+    }
+
     pub(super) fn live_jobs(&self) -> Vec<Job> {
         let jobs = self.world.engine().reader.read(jobs::list).expect("the store answers");
         jobs.into_iter().filter(|job| job.state != State::Deleting).collect()
@@ -132,13 +142,17 @@ impl Play {
                 {
                     self.exact_of_a_site(job, report, &mut found);
                 }
-                if quiet && !report.counts.has_failures() && report.counts.kept == 0 && is_plain {
+                let counts = report.counts;
+                if quiet && !counts.has_failures() && counts.kept == 0 && is_plain {
                     if before.sound {
                         self.note_ran(job);
                     }
-                    if !is_over_a_site(job) {
+                    if !is_over_a_site(job) && !is_pushed(job) {
                         self.exact(job, &mut found);
                     }
+                }
+                if quiet && is_pushed(job) {
+                    self.exact_of_pushes(job, (counts, rest), before.sound, &mut found);
                 }
             }
         }
@@ -237,7 +251,7 @@ impl Play {
     /// Whether a document waits, or failed.
     fn is_unsettled(&self, job: &Job, entry: &str) -> bool {
         let file = oracle::file_of(entry);
-        let name = file.strip_prefix(oracle::root(job)).unwrap_or(file);
+        let name = file.strip_prefix(&oracle::root(job)).unwrap_or(file);
         self.world.documents(&job.name).iter().any(|(known, state)| known == name && state != "settled")
     }
 
@@ -250,6 +264,7 @@ impl Play {
         (acts, word, rest): (bool, &str, &str),
     ) -> Option<String> {
         match is_over_a_site(job) {
+            _ if is_pushed(job) => self.record_left_wrongly((job, output), name),
             true => self.left_wrongly((job, output), name, (acts, word)),
             false => wrongly(source, (job, output), name, (acts, word, rest)),
         }
@@ -300,6 +315,7 @@ impl Play {
                 let missed = self.world.missed(output);
                 let whole = |mut names: Vec<String>| {
                     names.retain(|name| !missed.contains(name));
+                    names.sort();
                     names
                 };
                 let told = whole(self.world.sees(user, output));
@@ -329,7 +345,7 @@ impl Play {
                     .any(|claim| claim.job != job.name && claim.entry == name && claim.output == *output)
             };
             for (name, file) in
-                source.files.iter().filter(|(name, file)| name.starts_with(root) && !file.unlisted)
+                source.files.iter().filter(|(name, file)| name.starts_with(&root) && !file.unlisted)
             {
                 if file.vanishing || self.erased.is_erased(&job.name, name) {
                     continue;
@@ -369,7 +385,7 @@ impl Play {
             }
             for name in entries
                 .keys()
-                .filter(|name| name.starts_with(root) && !shared(name) && !missed.contains(*name))
+                .filter(|name| name.starts_with(&root) && !shared(name) && !missed.contains(*name))
             {
                 // What is erased goes by itself: see `erased_stay`.
                 let file = oracle::file_of(name);
@@ -436,10 +452,10 @@ fn wrongly(
     if !acts {
         return Some(format!("which {} still owns", job.name));
     }
-    let below = name.strip_prefix(oracle::root(job)).unwrap_or(name);
+    let root = oracle::root(job);
+    let below = name.strip_prefix(&root).unwrap_or(name);
     let above = |test: fn(&script_repository::Folder) -> bool| {
-        oracle::folders(below)
-            .any(|folder| source.folders.get(&format!("{}{folder}", oracle::root(job))).is_some_and(test))
+        oracle::folders(below).any(|folder| source.folders.get(&format!("{root}{folder}")).is_some_and(test))
     };
     let why = match word {
         _ if source.absent => "although the root is not there",

@@ -50,7 +50,7 @@ impl Play {
     /// What is not over although every job has run to its end and nothing stands in the way.
     pub(super) fn unrest(&self) -> Vec<String> {
         let reader = &self.world.engine().reader;
-        let mut found = Vec::new();
+        let mut found = self.open_tickets();
         for job in reader.read(jobs::list).expect("the store answers") {
             let runs = reader.read(|sql| runs::list(sql, job.id, RUNS_MAX)).expect("the store answers");
             if job.state != State::Resting || runs.iter().any(|run| run.ended_at.is_none()) {

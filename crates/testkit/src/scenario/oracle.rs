@@ -8,6 +8,7 @@ use ingather_store::jobs::Job;
 
 use crate::script_repository::{File, Source};
 use crate::script_transform::{Parted, parted};
+use crate::together::pushing;
 
 /// What one job wants of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,13 +42,21 @@ impl Wanted {
 
 /// Whether a job takes a file apart on the way to an output and cannot find all that is in it now: what it found before stays.
 pub(super) fn is_incomplete(job: &Job, output: &str, file: &File) -> bool {
-    walk(job, output, file, true).1
+    is_text_incomplete(job, output, &file.content) && !file.excluded
+}
+
+/// The same of a text.
+pub(super) fn is_text_incomplete(job: &Job, output: &str, text: &str) -> bool {
+    walk(job, output, text, true).1
 }
 
 /// Whether something that is found in a file is kept out of an output by a condition.
 pub(super) fn is_kept_out(job: &Job, output: &str, file: &File, suffix: &str) -> bool {
-    let has = |gated| walk(job, output, file, gated).0.entries().iter().any(|entry| entry.suffix == suffix);
-    has(false) && !has(true)
+    let has = |gated| {
+        let entries = walk(job, output, &file.content, gated).0.entries();
+        entries.iter().any(|entry| entry.suffix == suffix)
+    };
+    !file.excluded && has(false) && !has(true)
 }
 
 /// Name of the file that an entry is of, or is in.
@@ -55,24 +64,27 @@ pub(super) fn file_of(entry: &str) -> &str {
     entry.split('#').next().unwrap_or_default()
 }
 
-/// Root of a job in the source.
-pub(super) fn root(job: &Job) -> &str {
-    job.definition.source["root"].as_str().unwrap_or_default()
+/// What names of a job's entries begin with: its root in the source, or the name of what clients push into.
+pub(super) fn root(job: &Job) -> String {
+    let root = job.definition.source["root"].as_str().unwrap_or_default();
+    if pushing::is_pushed(job) { format!("{root}/") } else { root.to_owned() }
 }
 
 /// What a job wants of a file in its scope, in one of its outputs.
 pub(super) fn wanted(job: &Job, output: &str, file: &File) -> Wanted {
-    walk(job, output, file, true).0
+    if file.excluded { Wanted::Declined } else { wanted_of(job, output, &file.content) }
 }
 
-/// The same, and whether not all that is in the file could be found on the way; `gated`: conditions count.
-fn walk(job: &Job, output: &str, file: &File, gated: bool) -> (Wanted, bool) {
-    if file.excluded {
-        return (Wanted::Declined, false);
-    }
+/// What a job wants of a text.
+pub(super) fn wanted_of(job: &Job, output: &str, text: &str) -> Wanted {
+    walk(job, output, text, true).0
+}
+
+/// The same, and whether not all that is in it could be found on the way; `gated`: conditions count.
+fn walk(job: &Job, output: &str, text: &str, gated: bool) -> (Wanted, bool) {
     let definition = &job.definition;
     let tree = definition.tree().expect("scenarios have pipelines that lead somewhere");
-    let first = vec![Expected { suffix: String::new(), is: Some((file.content.clone(), None)) }];
+    let first = vec![Expected { suffix: String::new(), is: Some((text.to_owned(), None)) }];
     let behind = |made: &[(Vec<Expected>, bool)], place: Option<usize>| {
         place.map_or_else(|| (first.clone(), false), |at| made[at].clone())
     };

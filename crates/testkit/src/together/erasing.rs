@@ -29,9 +29,13 @@ pub struct ErasedFrom {
     pub left: Vec<(String, String)>,
 }
 
-/// The address of a file.
+/// The address of a file, or of a record, which has that of its name.
 pub fn address(world: &World, file: &str) -> String {
-    format!("mem://{}/{file}", world.name)
+    if file.starts_with(super::pushing::ROOT) {
+        file.to_owned()
+    } else {
+        format!("mem://{}/{file}", world.name)
+    }
 }
 
 /// Erases a file from one job, or from all.

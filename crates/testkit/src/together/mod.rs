@@ -7,6 +7,7 @@ pub mod erasing;
 pub mod gate;
 pub mod pause;
 pub mod people;
+pub mod pushing;
 pub mod service;
 pub mod site;
 pub mod waiting;

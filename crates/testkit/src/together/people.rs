@@ -26,13 +26,13 @@ pub enum Move {
 
 /// One word of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct Word<S = Move> {
     /// Who says it.
     pub person: String,
     /// The place, as a crash has it, and the how-manieth time that it is met; none: at the same one, behind what they said before.
     pub at: Option<(String, u64)>,
     /// What is said.
-    pub says: Move,
+    pub says: S,
     /// To which job.
     pub job: String,
 }
@@ -48,18 +48,18 @@ enum Stands {
     Over,
 }
 
-#[derive(Debug, Default)]
-struct State {
+#[derive(Debug)]
+struct State<S> {
     met: BTreeMap<String, u64>,
     /// What each of them has still to say.
-    left: BTreeMap<String, Vec<Word>>,
+    left: BTreeMap<String, Vec<Word<S>>>,
     /// Who waits for what they have asked for, and says nothing meanwhile.
     busy: BTreeSet<String>,
     stands: Stands,
 }
 
-impl State {
-    fn is_due(&self, word: &Word) -> bool {
+impl<S> State<S> {
+    fn is_due(&self, word: &Word<S>) -> bool {
         let met = |(place, nth): &(String, u64)| self.met.get(place).is_some_and(|times| times >= nth);
         word.at.as_ref().is_none_or(met)
     }
@@ -72,27 +72,18 @@ impl State {
 }
 
 /// People, and how often each place was met.
-#[derive(Debug, Default)]
-pub struct People(Monitor<State>);
+#[derive(Debug)]
+pub struct People<S = Move>(Monitor<State<S>>);
 
-impl People {
-    /// With these words, each person's in their order.
-    pub fn new(words: Vec<Word>) -> People {
-        let mut left: BTreeMap<String, Vec<Word>> = BTreeMap::new();
-        for word in words {
-            left.entry(word.person.clone()).or_default().push(word);
-        }
-        People(Monitor::new(State { left, ..State::default() }))
-    }
-
-    /// Who they are.
-    pub fn names(&self) -> Vec<String> {
-        self.0.lock().left.keys().cloned().collect()
-    }
-
+/// Who is told of places that are met.
+pub trait Meets: std::fmt::Debug + Send + Sync {
     /// A place is met. `waits`: whoever has come there goes on when those have spoken whose word it is; not in the middle of a transaction,
     /// which they may need.
-    pub fn meet(&self, place: &str, waits: bool) {
+    fn meet(&self, place: &str, waits: bool);
+}
+
+impl<S: Clone + std::fmt::Debug + Send + Sync> Meets for People<S> {
+    fn meet(&self, place: &str, waits: bool) {
         let mut state = self.0.lock();
         *state.met.entry(place.to_owned()).or_insert(0) += 1;
         self.0.notify();
@@ -100,10 +91,27 @@ impl People {
             drop(self.0.wait_while(state, |state| state.holds() && state.stands != Stands::Over));
         }
     }
+}
+
+impl<S: Clone> People<S> {
+    /// With these words, each person's in their order.
+    pub fn new(words: Vec<Word<S>>) -> People<S> {
+        let mut left: BTreeMap<String, Vec<Word<S>>> = BTreeMap::new();
+        for word in words {
+            left.entry(word.person.clone()).or_default().push(word);
+        }
+        let (met, busy, stands) = (BTreeMap::new(), BTreeSet::new(), Stands::Works);
+        People(Monitor::new(State { met, left, busy, stands }))
+    }
+
+    /// Who they are.
+    pub fn names(&self) -> Vec<String> {
+        self.0.lock().left.keys().cloned().collect()
+    }
 
     /// The next word of a person, once it is due; none where there is none, or nothing is left that it could be said to.
-    pub fn next(&self, person: &str) -> Option<Word> {
-        let waits = |state: &mut State| {
+    pub fn next(&self, person: &str) -> Option<Word<S>> {
+        let waits = |state: &mut State<S>| {
             let next = state.left.get(person).and_then(|words| words.first());
             next.is_some_and(|word| state.stands == Stands::Works && !state.is_due(word))
         };

@@ -11,6 +11,7 @@ use ingather_store::documents::inbox::tickets::{Completed, NewTicket, Outcome};
 use ingather_store::documents::inbox::{self as records, Record, channels};
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::erased;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Sql, StoreError, states};
@@ -148,7 +149,7 @@ impl<'a> Acceptance<'a> {
             };
             return Ok(Taken { accepted, document: known, stays: true, is_refused: false });
         }
-        if put.is_none() && !was_there {
+        if put.is_none() && !was_there && !failpoint(Failpoint::NoopIsDeleted) {
             // A removal that is under way goes on, and has a ticket of its own.
             let accepted = self.ticket(asked, (new, Ends::At("noop")), was_there);
             return Ok(Taken { accepted, document: known, stays: false, is_refused: false });
@@ -159,7 +160,10 @@ impl<'a> Acceptance<'a> {
         }
         let accepted = self.ticket(asked, (NewTicket { document: Some(id), ..new }, Ends::Open), was_there);
         let hash = put.and_then(|put| put.hash.map(str::to_owned));
-        let acl = put.and_then(|put| put.acl).map(as_json);
+        let mut acl = put.and_then(|put| put.acl).map(as_json);
+        if failpoint(Failpoint::PushedAccessStays) {
+            acl = before.as_ref().map_or(acl, |before| before.acl.clone());
+        }
         let record = Record { document: id, present: put.is_some(), ticket: self.ticket - 1, hash, acl };
         let about = put.map(|put| (as_json(put.about), put.content));
         let content = about.as_ref().map(|(about, content)| (about.as_str(), *content));
@@ -208,8 +212,9 @@ impl<'a> Acceptance<'a> {
     /// Whether a record is there with this hash, for the same people, and nothing is wrong with it.
     fn is_as_before(&self, before: &Record, put: &Put<'_>) -> bool {
         let is_same = put.hash.is_some_and(|hash| before.hash.as_deref() == Some(hash));
-        let is_for_same = before.acl == put.acl.map(as_json);
-        before.present && is_same && is_for_same && !self.failed.contains(&before.document)
+        let is_for_same = before.acl == put.acl.map(as_json) || failpoint(Failpoint::UnchangedForOthers);
+        let has_failed = self.failed.contains(&before.document) && !failpoint(Failpoint::FailedIsUnchanged);
+        before.present && is_same && is_for_same && !has_failed
     }
 
     fn bring(&mut self, name: &str, key: DocumentKey, asked: &mut Asked<'_>) -> i64 {
@@ -236,11 +241,14 @@ impl<'a> Acceptance<'a> {
             tickets.iter().filter_map(|(ticket, _)| Some((ticket.document?, ticket.number))).collect();
         let ids: Vec<i64> = last.keys().copied().collect();
         let superseded = Outcome::plain("superseded");
-        let open = records::tickets::open(sql, &ids)?;
+        let before = if failpoint(Failpoint::SupersededStaysOpen) { &[] } else { &ids[..] };
+        let open = records::tickets::open(sql, before)?;
         let mut ended: Vec<Completed<'_>> =
             open.iter().map(|ticket| ticket.completed(superseded.clone())).collect();
         let request = |id: &i64| VisitRequest { document: *id, due: self.now, reason: VisitReason::Changed };
-        queue::enqueue(sql, self.job.id, self.job.run, &ids.iter().map(request).collect::<Vec<_>>())?;
+        if !failpoint(Failpoint::PushedWithoutVisit) {
+            queue::enqueue(sql, self.job.id, self.job.run, &ids.iter().map(request).collect::<Vec<_>>())?;
+        }
         let counts = queue::request_counts(sql, &ids)?;
         let requests: HashMap<i64, i64> = counts.into_iter().map(|(id, count, _)| (id, count)).collect();
         let (mut new, mut numbers) = (Vec::with_capacity(tickets.len()), Vec::with_capacity(tickets.len()));

@@ -11,9 +11,10 @@ use ingather_model::run_counts::{counted, number};
 use ingather_store::documents;
 use ingather_store::documents::inbox::delta_runs::{self, DeltaRun};
 use ingather_store::documents::inbox::{self as records, Record};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::queue;
-use ingather_store::{Durability, Sql, StoreError};
+use ingather_store::{Durability, Sql, StoreError, states};
 use roaring::RoaringTreemap;
 
 use super::{Ask, Push, documents_of};
@@ -107,10 +108,15 @@ impl Engine {
         self.in_source(&writer, job, |sql, now| {
             let last = delta_runs::last(sql, job.id)?;
             if let Some(last) = last.as_ref().filter(|last| last.state == OPEN) {
-                if now < last.seen_at.saturating_add(last.lease_ms) {
+                let is_over = now >= last.seen_at.saturating_add(last.lease_ms);
+                if failpoint(Failpoint::LeaseOfRunForEver)
+                    || (!is_over && !failpoint(Failpoint::TwoRunsAtOnce))
+                {
                     return Ok(Err(locked(job, last)));
                 }
-                delta_runs::end(sql, job.id, last.epoch, (EXPIRED, now))?;
+                if is_over {
+                    delta_runs::end(sql, job.id, last.epoch, (EXPIRED, now))?;
+                }
             }
             let epoch = last.map_or(1, |last| last.epoch + 1);
             let run = DeltaRun {
@@ -164,7 +170,9 @@ impl Engine {
                     Some(_) => Checked::Changed,
                 });
             }
-            mark(sql, (job.id, claim.epoch), &met)?;
+            if !failpoint(Failpoint::CheckedIsUnmet) {
+                mark(sql, (job.id, claim.epoch), &met)?;
+            }
             delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
             Ok(checked)
         })
@@ -179,7 +187,9 @@ impl Engine {
         let keys: Vec<_> = keys.iter().map(|key| hasher.key(key, parent_bytes(key))).collect();
         self.within(job, claim, |sql, _, now| {
             let met = documents_of(sql, job.id, &keys)?.into_values().map(|id| id as u64).collect();
-            mark(sql, (job.id, claim.epoch), &met)?;
+            if !failpoint(Failpoint::TouchedIsUnmet) {
+                mark(sql, (job.id, claim.epoch), &met)?;
+            }
             delta_runs::seen(sql, job.id, claim.epoch, (now, keys.len() as i64))
         })
     }
@@ -218,7 +228,7 @@ impl Engine {
         let now = writer.call.now();
         Ok(writer.store.write(Durability::Relaxed, |sql| {
             writer.lease.fence(sql)?;
-            delta_runs::renew(sql, now)
+            if failpoint(Failpoint::LeasesOverWithService) { Ok(()) } else { delta_runs::renew(sql, now) }
         })?)
     }
 
@@ -236,11 +246,13 @@ impl Engine {
         // Whoever did not hear the answer asks again.
         let before = self.delta_run(job, Some(claim.epoch))?;
         if let Some(run) = before.filter(|run| run.state == FINISHED && run.token == claim.token) {
-            return Ok(Finished { deleted: run.deleted as u64, veto: run.veto, held: None });
+            let deleted = if failpoint(Failpoint::FinishedTwiceForgets) { 0 } else { run.deleted };
+            return Ok(Finished { deleted: deleted as u64, veto: run.veto, held: None });
         }
         let run = self.within(job, claim, |sql, run, now| {
             delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
-            Ok(run.clone())
+            let is_blind = failpoint(Failpoint::WatermarkIgnored);
+            Ok(DeltaRun { watermark: if is_blind { i64::MAX } else { run.watermark }, ..run.clone() })
         })?;
         let total = self.reader.read(|sql| records::count(sql, job.id))?;
         if let Some(veto) = veto(&run, is_complete, total) {
@@ -250,14 +262,15 @@ impl Engine {
             })?;
             return Ok(Finished { deleted: 0, veto: Some(veto), held: None });
         }
-        let obsolete = match run.mode == DeltaMode::Full.as_str() {
+        let obsolete = match run.mode == DeltaMode::Full.as_str() || failpoint(Failpoint::AdditiveDeletes) {
             true => self.obsolete(job, &run)?,
             false => RoaringTreemap::new(),
         };
         let would = obsolete.len() + run.deleted as u64;
         let all = total + run.deleted as u64;
         let is_much = would * 100 > all * limits::DELTA_GUARD_PERCENT;
-        if is_much && all >= limits::DELTA_GUARD_RECORDS_MIN && !confirmed {
+        let is_guarded = all >= limits::DELTA_GUARD_RECORDS_MIN && !failpoint(Failpoint::ObsoleteUnguarded);
+        if is_much && is_guarded && !confirmed {
             return Ok(Finished { deleted: 0, veto: None, held: Some((would, all)) });
         }
         let ids: Vec<i64> = obsolete.iter().map(|id| id as i64).collect();
@@ -286,8 +299,11 @@ impl Engine {
     /// Records that were there before a delta run, and that it did not meet.
     fn obsolete(&self, job: &Job, run: &DeltaRun) -> Result<RoaringTreemap> {
         let mut met = RoaringTreemap::new();
-        for piece in self.reader.read(|sql| delta_runs::marks(sql, job.id, run.epoch))? {
-            met |= id_set::from_bytes(&piece)?;
+        let first = if failpoint(Failpoint::MarksOutliveTheirRun) { run.epoch - 1 } else { run.epoch };
+        for epoch in first..=run.epoch {
+            for piece in self.reader.read(|sql| delta_runs::marks(sql, job.id, epoch))? {
+                met |= id_set::from_bytes(&piece)?;
+            }
         }
         let mut obsolete = RoaringTreemap::new();
         let mut after = i64::MIN;
@@ -305,9 +321,14 @@ impl Engine {
     fn delete_obsolete(&self, job: &Job, claim: Claim<'_>, (ids, watermark): (&[i64], i64)) -> Result<()> {
         let (_, inbox) = self.inbox_of(job)?;
         self.within(job, claim, |sql, _, now| {
-            let still = records::get(sql, ids)?.into_iter();
+            // On PostgreSQL one of them may be pushed again between the look and the deletion.
+            let known = states::hold(sql, ids)?;
+            let still = records::get(sql, &known)?.into_iter();
             let still: Vec<i64> = still
-                .filter(|record| record.present && record.ticket <= watermark)
+                .filter(|record| {
+                    let is_since = record.ticket > watermark && !failpoint(Failpoint::ObsoleteOfBefore);
+                    record.present && !is_since
+                })
                 .map(|record| record.document)
                 .collect();
             let names = documents::names(sql, &still)?;
@@ -344,14 +365,15 @@ pub(super) fn claimed(
     let Some(run) = delta_runs::get(sql, job.id, claim.epoch)? else {
         return Ok(Err(not_open(job, claim.epoch, "never was")));
     };
-    if run.token != claim.token {
+    if run.token != claim.token && !failpoint(Failpoint::TokenIgnored) {
         let sentence = format!("this is not the token that run {} was opened with", run.epoch);
         return Ok(Err(EngineError::refused(Refusal::WrongToken, sentence)));
     }
-    if run.state != OPEN {
+    if run.state != OPEN && !failpoint(Failpoint::EndedRunGoesOn) {
         return Ok(Err(not_open(job, run.epoch, &run.state)));
     }
-    if now >= run.seen_at.saturating_add(run.lease_ms) {
+    let is_over = now >= run.seen_at.saturating_add(run.lease_ms);
+    if is_over && !failpoint(Failpoint::LeaseOfRunIgnored) {
         delta_runs::end(sql, job.id, run.epoch, (EXPIRED, now))?;
         return Ok(Err(not_open(job, run.epoch, EXPIRED)));
     }
@@ -364,8 +386,10 @@ fn veto(run: &DeltaRun, is_complete: bool, total: u64) -> Option<String> {
     let is_much =
         touched >= limits::DELTA_TOUCHED_MIN && touched * 100 > total * limits::DELTA_TOUCHED_PERCENT;
     match () {
-        () if !is_complete => Some("its client says that it is not complete".to_owned()),
-        () if is_much => {
+        () if !is_complete && !failpoint(Failpoint::IncompleteDeletes) => {
+            Some("its client says that it is not complete".to_owned())
+        }
+        () if is_much && !failpoint(Failpoint::UnreadNotCounted) => {
             Some(format!("its client could not read {} of {}", number(touched), counted(total, "record")))
         }
         () => None,

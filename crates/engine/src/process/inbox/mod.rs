@@ -21,6 +21,7 @@ use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::job::State;
 use ingather_store::documents;
 use ingather_store::documents::inbox::delta_runs::seen;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::turns::lock;
 use ingather_store::{Durability, Sql, StoreError, containers};
@@ -132,8 +133,10 @@ impl Engine {
             let taken = self.accept_in(sql, (&inbox, through.channel, now), pushes)?;
             match run {
                 Some(epoch) => {
-                    let is_met =
-                        |taken: &Taken, push: &Push<'_>| taken.stays || !matches!(push.ask, Ask::Delete);
+                    let is_met = |taken: &Taken, push: &Push<'_>| {
+                        let is_lost = failpoint(Failpoint::PushedIsUnmet) && taken.stays && !taken.is_refused;
+                        (taken.stays || !matches!(push.ask, Ask::Delete)) && !is_lost
+                    };
                     let met = taken.iter().zip(pushes).filter(|(taken, push)| is_met(taken, push));
                     let met = met.filter_map(|(taken, _)| taken.document).map(|id| id as u64).collect();
                     let touched = taken.iter().filter(|taken| taken.is_refused).count();
@@ -143,7 +146,9 @@ impl Engine {
                 None => {
                     // What stays has no new ticket of its document to tell a delta run of somebody else that it is there.
                     let stays = taken.iter().filter(|taken| taken.stays);
-                    delta_runs::mark_open(sql, job.id, stays.filter_map(|taken| taken.document))?;
+                    if !failpoint(Failpoint::SaidElsewhereIsUnmet) {
+                        delta_runs::mark_open(sql, job.id, stays.filter_map(|taken| taken.document))?;
+                    }
                 }
             }
             let accepted = taken.into_iter().map(|taken| taken.accepted).collect();
@@ -162,7 +167,9 @@ impl Engine {
     ) -> Result<T> {
         let _lease = self.process.keep_lease(writer)?;
         let now = writer.call.now();
-        writer.store.write(Durability::Synced, |sql| {
+        let is_late = failpoint(Failpoint::AcceptanceNotDurable);
+        let durability = if is_late { Durability::Relaxed } else { Durability::Synced };
+        writer.store.write(durability, |sql| {
             writer.lease.fence(sql)?;
             match takes_records(sql, job.id)? {
                 true => work(sql, now),

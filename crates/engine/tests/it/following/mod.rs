@@ -3,6 +3,7 @@
 mod events;
 mod handed;
 mod places;
+mod pushed;
 mod random;
 mod reach;
 

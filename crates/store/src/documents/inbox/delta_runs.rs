@@ -4,6 +4,7 @@ use ingather_model::ids::JobId;
 
 use crate::db::{Row, Sql, Value};
 use crate::error::Result;
+use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
 /// A delta run as it is kept.
@@ -96,6 +97,9 @@ pub fn open(sql: &mut Sql<'_>, job: JobId, run: &DeltaRun) -> Result<()> {
 /// What the database says.
 pub fn seen(sql: &mut Sql<'_>, job: JobId, epoch: i64, (now, touched): (i64, i64)) -> Result<()> {
     let values = [Value::Int(job.0), Value::Int(epoch), Value::Int(now), Value::Int(touched)];
+    if failpoint(Failpoint::LeaseNotRenewed) {
+        return Ok(());
+    }
     sql.execute(&queries::DELTA_RUN_SEEN, &values)?;
     Ok(())
 }
@@ -126,7 +130,9 @@ pub fn deleted(sql: &mut Sql<'_>, job: JobId, epoch: i64, (records, now): (i64, 
 pub fn end(sql: &mut Sql<'_>, job: JobId, epoch: i64, (state, now): (&str, i64)) -> Result<()> {
     let values = [Value::Int(job.0), Value::Int(epoch), Value::Text(state), Value::Int(now)];
     sql.execute(&queries::DELTA_RUN_END, &values)?;
-    sql.execute(&queries::DELTA_MARK_DROP, &[Value::Int(job.0), Value::Int(epoch)])?;
+    if !failpoint(Failpoint::MarksOutliveTheirRun) {
+        sql.execute(&queries::DELTA_MARK_DROP, &[Value::Int(job.0), Value::Int(epoch)])?;
+    }
     Ok(())
 }
 

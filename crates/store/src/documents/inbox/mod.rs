@@ -8,6 +8,7 @@ use ingather_model::ids::JobId;
 
 use crate::db::{Sql, Value};
 use crate::error::Result;
+use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
 /// A record, but for its content.
@@ -124,6 +125,10 @@ pub fn put(sql: &mut Sql<'_>, job: JobId, record: &Record, content: Option<(&str
     sql.execute(&queries::RECORD_PUT, &values)?;
     match content {
         Some((about, content)) => {
+            let stays = failpoint(Failpoint::PushedContentStays) && read(sql, record.document)?.is_some();
+            if stays {
+                return Ok(());
+            }
             let values = [document, Value::Text(about), Value::OptBytes(Some(content))];
             sql.execute(&queries::RECORD_PUT_CONTENT, &values)?;
         }

@@ -7,8 +7,9 @@ use ingather_model::ids::JobId;
 
 use crate::db::{Row, Sql, Value};
 use crate::documents::inbox::channels;
-use crate::documents::take_ids;
+use crate::documents::{next_id, take_ids};
 use crate::error::Result;
+use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
 /// What is asked of a record.
@@ -175,7 +176,10 @@ pub fn complete(sql: &mut Sql<'_>, tickets: &[Completed<'_>], now: i64) -> Resul
     if tickets.is_empty() {
         return Ok(());
     }
-    let first = take_ids(sql, "report", tickets.len())?;
+    let first = match failpoint(Failpoint::ReportNumberTwice) {
+        true => next_id(sql, "report")?,
+        false => take_ids(sql, "report", tickets.len())?,
+    };
     let mut told: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     for (ticket, report) in tickets.iter().zip(first..) {
         let outcome = &ticket.outcome;
@@ -213,7 +217,8 @@ pub fn visited(sql: &mut Sql<'_>, visits: &[(i64, i64, Outcome<'_>)], now: i64) 
         visits.iter().map(|(document, requests, outcome)| (*document, (*requests, outcome))).collect();
     let ended = |ticket: &OpenTicket| {
         let (requests, outcome) = by_document.get(&ticket.document)?;
-        (ticket.requests <= *requests).then(|| ticket.completed((*outcome).clone()))
+        let is_of_it = ticket.requests <= *requests || failpoint(Failpoint::TicketOfEarlierVisit);
+        is_of_it.then(|| ticket.completed((*outcome).clone()))
     };
     let open = open(sql, &documents)?;
     let delivered: Vec<i64> =

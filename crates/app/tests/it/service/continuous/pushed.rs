@@ -7,6 +7,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::Service;
+use crate::safety::secrets::database;
 use crate::sandbox::{Kept, Sandbox};
 use crate::service::http::Request;
 use crate::service::key;
@@ -297,6 +298,31 @@ fn one_client_at_a_time_goes_over_a_source_and_only_by_its_token() {
         }
     }
     assert_eq!(names().len(), 5);
+}
+
+#[test]
+fn a_service_that_begins_gives_clients_of_open_delta_runs_their_leases_anew() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        let (service, pusher) = serving(&sandbox);
+        let post = |service: &Service<'_>, path: &str, body: &Value| {
+            let path = format!("/api/v1/sources/tickets/{path}");
+            Request::new("POST", &path).key(&pusher).body(body).send(service.address)
+        };
+        let opened = post(&service, "runs", &json!({"lease_seconds": 3600})).is(200).json();
+        let key = service.key.clone();
+        drop(service.end(Signal::TERM));
+        // For a day there was no service that could have heard its client.
+        let day_ms = 24 * 3_600_000;
+        database(&sandbox).script(&format!("UPDATE delta_run SET seen_at = seen_at - {day_ms}"));
+        let service = Service::with(&sandbox, key, &[]);
+        let run = || service.answer("GET", "/api/v1/sources/tickets/run");
+        let is_renewed = || run()["seen_at"].as_i64() >= run()["opened_at"].as_i64();
+        assert!(comes(is_renewed), "{}", run());
+        let touch = json!({"token": opened["token"], "keys": []});
+        post(&service, &format!("runs/{}/touch", opened["run"]), &touch).is(200);
+        assert_eq!(run()["state"], "open");
+    }
 }
 
 /// What a client pushes at random, and what may be there by that.

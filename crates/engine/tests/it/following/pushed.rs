@@ -1,0 +1,139 @@
+//! A record is pushed again in the very moment in which its deletion is forgotten, in both orders, where two transactions can meet.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ingather_engine::Options;
+use ingather_model::job::{Definition, RunKind};
+use ingather_store::documents::inbox::tickets;
+use ingather_store::turns::Monitor;
+use ingather_testkit::database::{Database, Kind};
+use ingather_testkit::together::definition;
+use ingather_testkit::together::gate::Gate;
+use ingather_testkit::together::people::Meets;
+use ingather_testkit::together::pushing::{self, Answered, Ask, Is, PUSHED, Pushed, Request, Version};
+use ingather_testkit::world::{FULL, World};
+
+/// A pass over what was asked for.
+const PASS: Options = Options { kind: RunKind::Minimal, is_pass: true, ..FULL };
+
+/// Transactions that wait for a lock of another one.
+const WAITING: &str =
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
+/// Longest wait for what has to come.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// Stops at places of one thread, until another one has come to where it waits.
+struct Meeting {
+    /// Whoever meets this first lets the client push.
+    first: &'static str,
+    /// Whoever meets this then goes on once somebody waits for a lock that it holds.
+    holds: &'static str,
+    /// How often both were met.
+    met: Monitor<(bool, bool)>,
+    pushes: Gate,
+    database: String,
+}
+
+impl std::fmt::Debug for Meeting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} and {}", self.first, self.holds)
+    }
+}
+
+impl Meets for Meeting {
+    fn meet(&self, place: &str, _waits: bool) {
+        let mut met = self.met.lock();
+        let is_first = place == self.first && !met.0;
+        if is_first {
+            met.0 = true;
+            self.pushes.open();
+            if self.first != self.holds {
+                // The client has to be inside of its transaction before this one goes on.
+                let (_held, too_long) = self.met.wait_at_most(met, LONGEST, |met| !met.1);
+                assert!(!too_long, "nobody comes to `{}`", self.holds);
+                return;
+            }
+        }
+        let holds = place == self.holds && met.0 && !met.1;
+        if !holds {
+            return;
+        }
+        met.1 = true;
+        drop(met);
+        self.met.notify();
+        let database = Database::at(ingather_store::Target::Postgres(self.database.clone()));
+        let time = Monitor::new(());
+        let looks = LONGEST.as_millis() / 2;
+        let waits = (0..looks).any(|_| {
+            drop(time.wait_at_most(time.lock(), Duration::from_millis(2), |()| true));
+            database.counts(WAITING) > 0
+        });
+        assert!(waits, "nobody waits for what is locked at `{place}`");
+    }
+}
+
+fn push(world: &World, text: Option<&str>) -> i64 {
+    let version = |text: &str| Version { text: text.to_owned(), acl: None, hash: None, if_changed: false };
+    let is = text.map_or(Is::Gone, |text| Is::There(version(text)));
+    let ask = Ask::Push(vec![Pushed { key: "a".to_owned(), is }]);
+    let called = pushing::call(world, Request { source: "docs".to_owned(), ask });
+    match called.answer.unwrap() {
+        Answered::Accepted(accepted) => match accepted[..] {
+            [ingather_engine::inbox::Accepted::Pending { ticket, .. }] => ticket,
+            ref other => panic!("one record is accepted, and not {other:?}"),
+        },
+        other => panic!("records are accepted, and not {other:?}"),
+    }
+}
+
+/// Deletes a record, and pushes it again as these places are met: what the output holds, and what became of the three tickets.
+fn pushed_again(first: &'static str, holds: &'static str) -> (Vec<String>, Vec<String>) {
+    let mut world = World::new(Kind::Postgres);
+    world.output("one", "memory");
+    pushing::connect(&world);
+    let source = serde_json::json!({"root": "push:docs", "access": ["everybody"]});
+    let made = definition(&world, "docs", "", &["one"]);
+    world.job(Definition { repository: PUSHED.to_owned(), source, ..made });
+    let put = push(&world, Some("v1"));
+    world.run("docs", PASS).unwrap();
+    let delete = push(&world, None);
+    let pushes = Gate::default();
+    let database = world.database.url().to_owned();
+    let met = Monitor::new((false, false));
+    let meeting = Arc::new(Meeting { first, holds, met, pushes: pushes.clone(), database });
+    world.crash.heard_by(Some(meeting));
+    let again = std::thread::scope(|scope| {
+        let _opens = pushes.opens_at_the_end();
+        let client = scope.spawn(|| {
+            pushes.pass();
+            push(&world, Some("v2"))
+        });
+        world.run("docs", PASS).unwrap();
+        client.join().unwrap()
+    });
+    world.crash.heard_by(None);
+    world.run("docs", PASS).unwrap();
+    let outcome = |number: i64| {
+        let ticket = world.engine().reader.read(|sql| tickets::get(sql, number)).unwrap().unwrap();
+        ticket.report.map_or("open".to_owned(), |report| report.outcome)
+    };
+    let held =
+        world.entries("one").into_iter().map(|(name, entry)| format!("{name} {}", entry.text)).collect();
+    (held, [put, delete, again].map(outcome).to_vec())
+}
+
+#[test]
+fn a_record_that_is_pushed_while_its_deletion_is_forgotten_is_a_new_one() {
+    let (held, outcomes) = pushed_again("before confirm", "before confirm");
+    assert_eq!(held, ["push:docs/a v2"]);
+    assert_eq!(outcomes, ["indexed", "deleted", "indexed"]);
+}
+
+#[test]
+fn a_record_that_was_pushed_before_its_deletion_is_forgotten_stays() {
+    let (held, outcomes) = pushed_again("before send", "before listing");
+    assert_eq!(held, ["push:docs/a v2"]);
+    assert_eq!(outcomes, ["indexed", "superseded", "indexed"]);
+}
