@@ -33,10 +33,11 @@ const RUNS: &[&str] =
 /// What goes wrong with one record in an output.
 const FAULTS: &[&str] = &["passing", "keeping", "timeout", "late", "refused", "refused", "broken", "busy"];
 
-/// How many jobs of a world are pushed into, and whether all are. By dice of their own, so that all other worlds are as they were before clients pushed.
+/// How many jobs of a world are pushed into, and whether all are. By dice of their own, so that all other worlds are as they were before clients pushed; worlds
+/// whose jobs keep what they read find what is rare, and stay as they are.
 pub(super) fn share(seed: u64) -> Option<(usize, bool)> {
     let mut dice = Dice::new(seed ^ 0x9054_9054);
-    let is_one = dice.once_in(4) && super::sites::share(seed).is_none();
+    let is_one = dice.once_in(4) && seed % 4 != 1 && super::sites::share(seed).is_none();
     is_one.then(|| (1 + usize::from(dice.once_in(3)), dice.once_in(2)))
 }
 
@@ -105,8 +106,29 @@ impl World {
         JOBS[self.dice.below(jobs)]
     }
 
+    /// A record as it was pushed lately, mostly for the same people.
+    fn again(&mut self) -> Option<String> {
+        let of = |line: &String| {
+            let (_, records) = line.strip_prefix("push ")?.split_once(' ')?;
+            let item = records.split(", ").find(|item| item.contains(" hash:"))?;
+            Some(item.trim_end_matches(" if_changed").to_owned())
+        };
+        let back = self.dice.below(3);
+        let item = self.lines.iter().rev().filter_map(of).nth(back)?;
+        if self.dice.once_in(3) {
+            let words = item.split(' ').filter(|word| !word.starts_with("access:"));
+            let who = self.dice.one(PEOPLE);
+            return Some(format!("{} access:{who} if_changed", words.collect::<Vec<_>>().join(" ")));
+        }
+        Some(format!("{item} if_changed"))
+    }
+
     /// One record of a call.
     fn record(&mut self) -> String {
+        let again = if self.dice.once_in(4) { self.again() } else { None };
+        if let Some(again) = again {
+            return again;
+        }
         let key = self.dice.one(KEYS);
         match self.dice.below(12) {
             0..3 => return format!("{key} gone"),
@@ -185,6 +207,9 @@ impl World {
             self.die_answering();
         }
         self.tell(&format!("delta {job} {client} open{how}"));
+        if self.dice.once_in(4) {
+            self.signs_of_life(job, client);
+        }
         for _ in 0..self.dice.below(5) {
             if self.dice.once_in(6) {
                 self.die_answering();
@@ -211,6 +236,18 @@ impl World {
         }
         if self.dice.once_in(3) {
             self.delta_call(job, client);
+        }
+    }
+
+    /// A client says now and then that it lives, mostly before its lease is over.
+    fn signs_of_life(&mut self, job: &str, client: &str) {
+        for _ in 0..2 + self.dice.below(3) {
+            let seconds = self.dice.one(&["40", "50", "59", "59", "61"]);
+            self.tell(&format!("clock {seconds}s"));
+            match self.dice.below(4) {
+                0 => self.tell(&format!("renew {job}")),
+                _ => self.tell(&format!("delta {job} {client} touch a")),
+            }
         }
     }
 
@@ -261,7 +298,14 @@ impl World {
         let (how, times) = (self.dice.one(FAULTS), 1 + self.dice.below(3));
         self.tell(&format!("fault {output} {how} push:{job}/{key} {times}"));
         self.push();
+        self.texts += 1;
+        let text = format!("v{}", 100 + self.texts);
+        self.tell(&format!("push {job} {key} {text} hash:{text}"));
         self.deliver_pushed();
+        // Whoever pushes it just so is not told that it is there.
+        if self.dice.once_in(2) {
+            self.tell(&format!("push {job} {key} {text} hash:{text} if_changed"));
+        }
         // Behind any wait for another attempt.
         if self.dice.once_in(2) {
             self.tell("clock 400s");

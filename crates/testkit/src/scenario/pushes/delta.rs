@@ -297,7 +297,11 @@ pub(super) fn deletes_wrongly(
 }
 
 /// Takes note of how the delta runs of a source stand, as a client could ask, where nobody heard what became of a call.
-pub(super) fn stand(source: &mut Source, rows: &[DeltaRun], (calls, now): (&[&Called], i64)) -> Vec<String> {
+pub(super) fn stand(
+    source: &mut Source,
+    rows: &[DeltaRun],
+    (calls, now, died): (&[&Called], i64, bool),
+) -> Vec<String> {
     let mut found = Vec::new();
     let is_unheard = |called: &&&Called| called.answer.as_ref().is_err_and(|error| refusal(error).is_none());
     let unheard: Vec<&&Called> = calls.iter().filter(is_unheard).collect();
@@ -316,6 +320,10 @@ pub(super) fn stand(source: &mut Source, rows: &[DeltaRun], (calls, now): (&[&Ca
             }
             continue;
         };
+        // That a service began, and that leases are counted from then on, is lost with the power: the next service says it again.
+        if died {
+            run.seen.0 = run.seen.0.min(row.seen_at);
+        }
         if run.state == row.state {
             continue;
         }

@@ -81,7 +81,7 @@ impl Play {
             }
         }
         let now = self.world.clock.now();
-        found.extend(delta::stand(source, &self.stored_runs(job), (&calls, now)));
+        found.extend(delta::stand(source, &self.stored_runs(job), (&calls, now, pushes.outputs.died)));
         self.kept(job, source, found);
         superseded(source, &all, found);
     }
@@ -110,7 +110,10 @@ impl Play {
                 Accepted::Refused(reason) => found.push(format!("{name} is refused: {}", reason.code)),
                 Accepted::Unchanged => {
                     let is_so = is_as_before(source, (record, later), heard.were_among);
-                    let has_failed = heard.failed.contains(record.key.as_str()) && !heard.were_among;
+                    // What the same call has asked before it takes the place of what failed.
+                    let is_first = taken(&called.call).take(at).all(|other| other.key != record.key);
+                    let has_failed = heard.failed.contains(record.key.as_str()) && is_first;
+                    let has_failed = has_failed && !heard.were_among;
                     if !is_so || has_failed {
                         found.push(format!("{name} is said to be there so: {is_so}, failed: {has_failed}"));
                     }
