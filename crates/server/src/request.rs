@@ -5,7 +5,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, Uri, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use ingather_model::limits;
-use ingather_operations::operation::Operation;
+use ingather_operations::operation::{Effect, Operation};
 use ingather_operations::problem::{Code, Problem, Result};
 use percent_encoding::percent_decode_str;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -36,7 +36,8 @@ pub(crate) async fn body(body: Body, most: usize) -> Result<Bytes> {
 /// The request of an operation as JSON.
 ///
 /// # Errors
-/// `WrongUse` for what cannot be read, or names a field twice.
+/// `WrongUse` for what cannot be read, names a field twice, or has a character that nothing here can have; but for records that are pushed: what is wrong with one
+/// is said of it alone.
 pub(crate) fn request(
     operation: &Operation,
     parts: Vec<(String, String)>,
@@ -52,7 +53,13 @@ pub(crate) fn request(
             return Err(twice(&name));
         }
     }
-    refuse_nul(Value::Object(fields))
+    let records = fields.remove("records").filter(|_| operation.effect == Effect::Pushes);
+    let is_wrong = fields.iter().any(|(name, value)| name.contains('\0') || has_nul(value));
+    if is_wrong {
+        return Err(nul());
+    }
+    fields.extend(records.map(|records| ("records".to_owned(), records)));
+    Ok(Value::Object(fields))
 }
 
 /// A request in which no text has the one character that nothing here can have.

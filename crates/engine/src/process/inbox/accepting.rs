@@ -125,8 +125,14 @@ impl<'a> Acceptance<'a> {
         let before = known.and_then(|id| self.records.get(&id).cloned());
         let was_there = before.as_ref().is_some_and(|record| record.present);
         let op = if matches!(push.ask, Ask::Delete) { "delete" } else { "put" };
-        let new =
-            NewTicket { number: 0, document: None, key: push.key, op, requests: 0, user_ref: push.user_ref };
+        let new = NewTicket {
+            number: 0,
+            document: None,
+            key: as_told(push.key),
+            op,
+            requests: 0,
+            user_ref: push.user_ref,
+        };
         if let Err(reason) = self.check(push, key) {
             // A channel takes everything, and says in its report what is wrong with it (coverage S2.26).
             let accepted = match self.channel {
@@ -277,4 +283,11 @@ impl<'a> Acceptance<'a> {
             false => records::tickets::forget(sql, self.job.id, self.ticket - limits::REPORTS_KEPT),
         }
     }
+}
+
+/// As much of a key as a ticket has: one that is too long is no key of a record.
+fn as_told(key: &str) -> &str {
+    let ends = key.char_indices().map(|(at, letter)| at + letter.len_utf8());
+    let end = ends.take_while(|end| *end <= limits::RECORD_KEY_BYTES_MAX).last();
+    &key[..end.unwrap_or_default()]
 }

@@ -67,17 +67,31 @@ pub(super) fn refuse_too_many(count: usize) -> Result<()> {
 
 /// Records of one call as they were sent, and what of them can be kept.
 pub(super) struct Sent {
-    items: Vec<std::result::Result<PushedItem, (String, String)>>,
+    items: Vec<std::result::Result<PushedItem, Unread>>,
     checked: Vec<Checking>,
 }
 
+/// A record that cannot be read: it is there all the same, and its client wants to know of it.
+struct Unread {
+    key: String,
+    user_ref: Option<String>,
+    why: String,
+}
+
+impl Unread {
+    fn of(record: &Value, why: String) -> Unread {
+        // No database has the character U+0000 in a text.
+        let text = |field: &str| record[field].as_str().map(|text| text.replace('\0', "\u{fffd}"));
+        let user_ref = text("user_ref").filter(|text| text.len() <= limits::USER_REF_BYTES_MAX);
+        Unread { key: text("key").unwrap_or_default(), user_ref, why }
+    }
+}
+
 pub(super) fn pushes_of(records: &[Value]) -> Sent {
-    // What cannot be read has its key, where it has one: the record is there all the same.
-    let key_of = |record: &Value| record["key"].as_str().unwrap_or_default().to_owned();
-    let read = |record: &Value| PushedItem::read(record).map_err(|why| (key_of(record), why));
-    let items: Vec<std::result::Result<PushedItem, (String, String)>> = records.iter().map(read).collect();
-    let check = |item: &std::result::Result<PushedItem, (String, String)>| match item {
-        Err((_, why)) => Err(why.clone()),
+    let read = |record: &Value| PushedItem::read(record).map_err(|why| Unread::of(record, why));
+    let items: Vec<std::result::Result<PushedItem, Unread>> = records.iter().map(read).collect();
+    let check = |item: &std::result::Result<PushedItem, Unread>| match item {
+        Err(unread) => Err(unread.why.clone()),
         Ok(item) if item.delete => Ok(None),
         Ok(item) => item.check().map(Some),
     };
@@ -92,9 +106,11 @@ impl Sent {
     }
 }
 
-fn push<'p>(item: &'p std::result::Result<PushedItem, (String, String)>, checked: &'p Checking) -> Push<'p> {
-    let key = item.as_ref().map_or_else(|(key, _)| key.as_str(), |item| item.key.as_str());
-    let user_ref = item.as_ref().ok().and_then(|item| item.user_ref.as_deref());
+fn push<'p>(item: &'p std::result::Result<PushedItem, Unread>, checked: &'p Checking) -> Push<'p> {
+    let (key, user_ref) = match item {
+        Ok(item) => (item.key.as_str(), item.user_ref.as_deref()),
+        Err(unread) => (unread.key.as_str(), unread.user_ref.as_deref()),
+    };
     let ask = match (item, checked) {
         (Ok(item), Ok(Some(checked))) => Ask::Put(Put {
             hash: item.hash.as_deref(),
@@ -104,8 +120,11 @@ fn push<'p>(item: &'p std::result::Result<PushedItem, (String, String)>, checked
             if_changed: item.if_changed,
         }),
         (Ok(_), Ok(None)) => Ask::Delete,
-        (_, Err(why)) | (Err((_, why)), _) => Ask::Wrong(Reason::new("invalid_record", why.clone())),
+        (_, Err(why)) => Ask::Wrong(Reason::new("invalid_record", why.clone())),
+        (Err(unread), Ok(_)) => Ask::Wrong(Reason::new("invalid_record", unread.why.clone())),
     };
+    // One that is too long comes back with no report.
+    let user_ref = user_ref.filter(|text| text.len() <= limits::USER_REF_BYTES_MAX);
     Push { key, ask, user_ref }
 }
 

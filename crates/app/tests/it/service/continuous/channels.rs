@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::Service;
+use super::{Service, goes_on};
 use crate::sandbox::{Kept, Sandbox};
 use crate::service::http::{Reply, Request};
 use crate::service::key;
@@ -123,22 +123,23 @@ fn a_channel_reports_all_that_it_takes_once_and_in_order_until_it_ends() {
         let sandbox = Sandbox::new(kept);
         let (service, [one, two]) = serving(&sandbox);
         let client = Client { service: &service, key: one };
-        let offered = client.get("capabilities");
-        assert_eq!((&offered["modes"], &offered["throttle"]), (&json!(["async", "sync"]), &json!(true)));
+        assert_eq!(client.get("capabilities")["modes"], json!(["async", "sync"]));
         let channel = client.open(json!({"client": "tracker"}));
         assert_eq!(client.states(channel), ["running"]);
         // What is wrong with a record is said in its report, and nothing else of the call is touched.
         let pushed = json!([
             {"key": "1", "text": "one lamp", "access": ["everybody"], "user_ref": "case 1"},
-            {"key": "2", "text": 7},
+            {"key": "2", "text": 7, "user_ref": "case 2"},
             {"key": "3", "modified": "never", "user_ref": ""},
             {"key": "none", "delete": true},
+            {"key": "nul\u{0}"},
+            {"key": "long".repeat(100_000)},
             {"key": "1", "text": "another lamp", "access": ["everybody"], "user_ref": "AAECAw=="},
         ]);
         let answer = client.push(channel, &pushed).is(200).json();
         let results: Vec<&Value> =
             answer["results"].as_array().unwrap().iter().map(|result| &result["outcome"]).collect();
-        assert_eq!(results[1..4], ["failed", "failed", "noop"]);
+        assert_eq!(results[1..6], ["failed", "failed", "noop", "failed", "failed"]);
         let flush =
             client.post(&format!("channels/{channel}/flush"), &json!({})).is(200).json()["flush"].clone();
         let flushed = || client.reports(channel).into_iter().find(|report| report["kind"] == "feedback");
@@ -154,9 +155,12 @@ fn a_channel_reports_all_that_it_takes_once_and_in_order_until_it_ends() {
             [of_ref("case 1"), of_ref(""), of_ref("AAECAw==")],
             [["superseded"], ["failed"], ["indexed"]]
         );
-        let told =
-            reports.iter().find(|report| report["key"] == "2" && report["kind"] == "completed").unwrap();
-        assert!(told["user_ref"].is_null() && told["code"] == "invalid_record", "{told}");
+        let told = |key: &str| {
+            let is = |report: &&Value| report["key"] == key && report["kind"] == "completed";
+            reports.iter().find(is).unwrap()
+        };
+        assert!(told("2")["user_ref"] == "case 2" && told("2")["code"] == "invalid_record", "{}", told("2"));
+        assert!(told("none")["user_ref"].is_null() && told("nul\u{fffd}")["outcome"] == "failed");
 
         // A call waits for the next report, and is answered when it comes.
         let last = reports.len();
@@ -359,11 +363,13 @@ fn kills_cost_no_report_of_a_channel_and_tell_none_twice() {
         let service = Service::with(&sandbox, key.clone(), &[]);
         let client = Client { service: &service, key: key.clone() };
         let channel = channel.unwrap();
+        goes_on(&service);
         client.post(&format!("channels/{channel}/terminate"), &json!({})).is(200);
         assert!(
             comes(|| client.state(channel) == "terminated"),
-            "{}",
-            client.get(&format!("channels/{channel}"))
+            "{}; {}",
+            client.get(&format!("channels/{channel}")),
+            service.answer("GET", "/api/v1/status")
         );
         let reports = client.reports(channel);
         judge(&reports);

@@ -25,6 +25,13 @@ fn sandbox(kept: Kept) -> Sandbox {
     sandbox
 }
 
+/// Has the source `tickets` go on: a run that kills have interrupted several times in a row rests until a person begins it.
+fn goes_on(service: &Service<'_>) {
+    let begun = service.ask("POST", "/api/v1/jobs/tickets/start");
+    // It may have gone on by itself.
+    assert!([200, 409].contains(&begun.status), "{begun:?}");
+}
+
 /// What a search finds.
 fn found(service: &Service<'_>, whose: &str) -> Vec<String> {
     let found = service.answer("GET", &format!("/api/v1/search?query=apple&limit=50&{whose}"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::Service;
+use super::{Service, goes_on};
 use crate::safety::secrets::database;
 use crate::sandbox::{Kept, Sandbox};
 use crate::service::http::Request;
@@ -172,11 +172,11 @@ fn a_client_of_a_service_hears_of_each_record_and_of_what_became_of_it() {
         let (service, pusher) = serving(&sandbox);
         let ask = |verb: &str, path: &str| Request::new(verb, path).key(&pusher);
         let post = |path: &str, body: &Value| ask("POST", path).body(body).send(service.address);
-        let wanted = json!({"records": [record("1", "one lamp"), {"key": "2", "modified": "never"}, record("3", "three lamp")]});
+        let wanted = json!({"records": [record("1", "one lamp"), {"key": "2", "modified": "never"}, record("3", "three lamp"), {"key": "5", "title": "\u{0}"}]});
         let pushed = post(RECORDS, &wanted).is(200).json();
         let results: Vec<&str> =
             pushed["results"].as_array().unwrap().iter().map(|one| one["result"].as_str().unwrap()).collect();
-        assert_eq!(results, ["pending", "refused", "pending"]);
+        assert_eq!(results, ["pending", "refused", "pending", "refused"]);
         let ticket = pushed["results"][0]["ticket"].as_i64().unwrap();
         let outcome = || {
             let ticket =
@@ -405,6 +405,7 @@ fn kills_lose_no_record_that_was_accepted_and_complete_each_ticket_once() {
             kill_process(service.pid(), Signal::KILL).unwrap();
         }
         let service = Service::with(&sandbox, key.clone(), &[]);
+        goes_on(&service);
         let open = || -> Vec<i64> {
             let of = |ticket: &i64| service.answer("GET", &format!("/api/v1/tickets/{ticket}"));
             pushed.tickets.iter().copied().filter(|ticket| of(ticket)["report"].is_null()).collect()

@@ -140,7 +140,7 @@ fn records() -> Vec<Case> {
         (record(&"k".repeat(4_097), "x"), "refused invalid_record"),
         (record("hash", "x"), "pending"),
         (json!({"key": "other", "hash": "h".repeat(1_025)}), "refused invalid_record"),
-        (record("a\u{0}b", "x"), "refused wrong_use"),
+        (record("a\u{0}b", "x"), "refused invalid_record"),
         (json!({"key": "deep", "fields": {"a": deep}}), "refused wrong_use"),
         (json!({"key": "wide", "fields": {"a": vec![1; 200_001]}}), "refused too_large"),
         (record("fat", &"x".repeat(5 << 20)), "refused invalid_record"),
@@ -170,13 +170,13 @@ fn records() -> Vec<Case> {
                 "unchanged",
                 "unchanged",
                 "refused invalid_record",
-                "refused wrong_use",
+                "refused invalid_record",
                 "refused too_large",
                 "refused too_large",
             ],
         ),
         end(1, false),
-        state("finished", 5, 1, 3),
+        state("finished", 5, 1, 4),
     ];
     let many = some(0..2_500);
     let many = vec![
