@@ -36,6 +36,10 @@ impl Running {
         let running = self.clone();
         let work = move || {
             let (mut tidied, mut erased, mut tended) = (i64::MIN, i64::MIN, i64::MIN);
+            // Before anything ends for want of a sign of life.
+            if let Err(problem) = push::renew_leases(&running.context()) {
+                running.log(&format!("leases of delta runs and channels are not renewed: {problem}"));
+            }
             if let Err(problem) = notices::hasten(&running.context()) {
                 running.log(&format!("notices cannot be looked at: {problem}"));
             }

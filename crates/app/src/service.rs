@@ -18,7 +18,6 @@ use ingather_engine::{KeptLease, Process};
 use ingather_model::limits;
 use ingather_notify::Notifiers;
 use ingather_operations::answers_log::AnswersLog;
-use ingather_operations::documents::push;
 use ingather_operations::jobs::BySchedule;
 use ingather_operations::jobs::events::{Listener, RunEvent};
 use ingather_operations::links::Links;
@@ -255,9 +254,6 @@ impl Running {
     pub(crate) fn heed_schedules(self: &Arc<Running>, watched_folders_max: usize) -> Result<()> {
         let running = self.clone();
         let work = move || {
-            if let Err(problem) = push::renew_leases(&running.context()) {
-                running.log(&format!("leases of delta runs are not renewed: {problem}"));
-            }
             let changes = running.changes.clone();
             let mut schedules = BySchedule::new(Arc::new(move || changes.tell()), watched_folders_max);
             while refuse_stopped().is_ok() {

@@ -212,6 +212,7 @@ CREATE TABLE channel_report (channel BIGINT NOT NULL, serial BIGINT NOT NULL, at
 -- what waits until tickets up to one are completed
 CREATE TABLE channel_flush (channel BIGINT NOT NULL, number BIGINT NOT NULL, ticket BIGINT NOT NULL, PRIMARY KEY (channel, number))
   /*clustered*/;
--- a record as outputs have it, while what was pushed over it through a channel is not delivered: an abort brings it back
-CREATE TABLE record_before (document BIGINT PRIMARY KEY, ticket BIGINT NOT NULL, hash TEXT, acl TEXT,
-  about TEXT NOT NULL, content BYTEA NOT NULL) /*table*/;
+-- a record as it was before a channel pushed over it, while that is not delivered and nobody else has said anything of it: an abort of the channel brings it
+-- back; present: 0 where there was none
+CREATE TABLE record_before (document BIGINT PRIMARY KEY, channel BIGINT NOT NULL, present BIGINT NOT NULL, ticket BIGINT NOT NULL, hash TEXT,
+  acl TEXT, about TEXT NOT NULL, content BYTEA NOT NULL) /*table*/;

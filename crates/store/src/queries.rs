@@ -412,6 +412,7 @@ queries! {
     shared CHANNEL_COUNT = "channel/count";
     shared CHANNEL_GET = "channel/get";
     shared CHANNEL_LIST = "channel/list";
+    split CHANNEL_LOCK = "channel/lock";
     shared CHANNEL_MOVE = "channel/move";
     shared CHANNEL_OF_JOB = "channel/of_job";
     shared CHANNEL_OPEN = "channel/open";
@@ -422,7 +423,6 @@ queries! {
     shared CHANNEL_TELL = "channel/tell";
     shared CHANNEL_FLUSH_ADD = "channel_flush/add";
     shared CHANNEL_FLUSH_DONE = "channel_flush/done";
-    shared CHANNEL_FLUSH_LAST = "channel_flush/last";
     shared CHANNEL_FLUSH_REMOVE = "channel_flush/remove";
     shared CHANNEL_REPORT_ADD = "channel_report/add";
     shared CHANNEL_REPORT_FORGET = "channel_report/forget";
@@ -431,6 +431,8 @@ queries! {
     shared CHANNEL_REPORT_OLD = "channel_report/old";
     shared RECORD_BEFORE_GET = "record/before_get";
     shared RECORD_BEFORE_KEEP = "record/before_keep";
+    shared RECORD_BEFORE_KEEP_NONE = "record/before_keep_none";
+    shared RECORD_BEFORE_LEAVE = "record/before_leave";
     shared RECORD_BEFORE_REMOVE = "record/before_remove";
     shared TICKET_ADD = "ticket/add";
     shared TICKET_COMPLETE = "ticket/complete";

@@ -61,6 +61,12 @@ pub const CHANNEL_LOOK_MS: i64 = 1_000;
 pub const CHANNEL_WAIT_SECONDS_MAX: u32 = 60;
 /// How often a stream of reports gives a sign of life where nothing is told, milliseconds.
 pub const CHANNEL_STREAM_QUIET_MS: u64 = 15_000;
+/// How often a push is begun anew whose channel ended or was throttled while it was at work.
+pub const CHANNEL_ATTEMPTS: usize = 3;
+/// Calls that may wait for channels at once: each holds a connection, and others are to have some.
+pub const WAITS_MAX: usize = 96;
+/// How long one beyond them waits, milliseconds.
+pub const WAIT_MS_BEYOND: u64 = 500;
 /// How often channels are looked at that calls wait for, milliseconds.
 pub const WAITS_LOOK_MS: u64 = 20;
 /// How often where more than [`WAITS_OFTEN_MAX`] wait, milliseconds.

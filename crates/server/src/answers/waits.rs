@@ -57,8 +57,13 @@ impl Waits {
 /// Waits until a channel has told what is waited for, or until then, or until the service ends; whether it has.
 pub(crate) async fn wait(answers: &Arc<Answers>, (channel, sign): (i64, Sign), until: Instant) -> bool {
     let (tell, told) = oneshot::channel();
+    let mut until = until;
     let begins = {
         let mut waiting = answers.waits.waiting();
+        if waiting.by_number.len() >= limits::WAITS_MAX {
+            let soon = Instant::now() + Duration::from_millis(limits::WAIT_MS_BEYOND); // clock: how long a caller waits, which nothing that is kept goes by
+            until = until.min(soon);
+        }
         waiting.next += 1;
         let number = waiting.next;
         waiting.by_number.insert(number, Wait { channel, sign, tell });

@@ -1,2 +1,2 @@
--- A record as outputs have it.
-SELECT ticket, hash, acl, about, content FROM record_before WHERE document = $1
+-- A record as it was before a channel pushed over it.
+SELECT channel, present, ticket, hash, acl, about, content FROM record_before WHERE document = $1

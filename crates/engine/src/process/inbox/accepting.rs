@@ -31,6 +31,8 @@ struct Acceptance<'a> {
     ids: HashMap<DocumentKey, i64>,
     records: HashMap<i64, Record>,
     failed: BTreeSet<i64>,
+    /// Those of which something is open; only asked through a channel.
+    open: BTreeSet<i64>,
     erased: BTreeSet<i64>,
     /// The next of the numbers of new documents.
     fresh: i64,
@@ -108,9 +110,28 @@ impl<'a> Acceptance<'a> {
         let failed = failed.filter(|(_, failure)| failure.kind == FailureKind::Failed);
         let failed = failed.map(|(id, _)| id).collect();
         let erased = erased::keys(sql, job.id)?.into_iter().map(|key| key.key_hash).collect();
+        records::leave_before(sql, &known, channel)?;
+        let open = match channel {
+            Some(_) => records::tickets::open(sql, &known)?.iter().map(|ticket| ticket.document).collect(),
+            None => BTreeSet::new(),
+        };
         let fresh = documents::take_ids(sql, "document", keys.len().max(1))?;
         let ticket = records::tickets::take(sql, keys.len().max(1))?;
-        Ok(Acceptance { job, container, now, by, channel, keys, ids, records, failed, erased, fresh, ticket })
+        Ok(Acceptance {
+            job,
+            container,
+            now,
+            by,
+            channel,
+            keys,
+            ids,
+            records,
+            failed,
+            open,
+            erased,
+            fresh,
+            ticket,
+        })
     }
 
     /// Accepts one push. What was pushed of its record before is superseded.
@@ -161,8 +182,11 @@ impl<'a> Acceptance<'a> {
             return Ok(Taken { accepted, document: known, stays: false, is_refused: false });
         }
         let id = known.unwrap_or_else(|| self.bring(push.key, key, asked));
-        if self.channel.is_some() {
-            records::keep_before(sql, id)?;
+        if let Some(channel) = self.channel
+            && self.open.insert(id)
+        {
+            // Where something of it is not delivered already, there is what was kept before that, or nothing that could be brought back.
+            records::keep_before(sql, id, channel, was_there)?;
         }
         let accepted = self.ticket(asked, (NewTicket { document: Some(id), ..new }, Ends::Open), was_there);
         let hash = put.and_then(|put| put.hash.map(str::to_owned));
@@ -273,6 +297,7 @@ impl<'a> Acceptance<'a> {
         }
         records::tickets::add(sql, self.job.id, &new, (self.now, self.by, self.channel))?;
         if let Some(channel) = self.channel {
+            records::tickets::hold_reports(sql)?;
             channels::take(sql, channel, &numbers, self.now)?;
         }
         records::tickets::complete(sql, &ended, self.now)?;

@@ -4,9 +4,9 @@
 use ingather_model::lifecycle::channel::State;
 use ingather_model::limits;
 use ingather_store::documents::inbox::channels::{self, Channel, NewChannel};
-use ingather_store::documents::inbox::tickets::{Completed, Outcome};
+use ingather_store::documents::inbox::tickets::Outcome;
 use ingather_store::documents::inbox::{self as records, Record};
-use ingather_store::jobs::Job;
+use ingather_store::jobs::{self, Job};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, StoreError, states};
 
@@ -23,6 +23,12 @@ pub const ABORTED: &str = "aborted";
 pub const LEASE: &str = "lease";
 /// It was throttled for too long.
 pub const THROTTLED: &str = "throttle_timeout";
+/// What becomes of a ticket that an abort drops.
+const DROPPED: Outcome<'static> = Outcome {
+    outcome: "aborted",
+    code: "aborted",
+    message: "its channel was aborted before it was delivered",
+};
 
 impl Engine {
     /// Opens a channel into the source of a job; its number.
@@ -62,17 +68,25 @@ impl Engine {
         Ok(self.with_channel(id, work)?.0)
     }
 
-    /// Has a channel take nothing any more, and drops what it took and outputs do not have yet: these records are as they were before. Asked again, nothing changes.
+    /// Has a channel take nothing any more, and drops what it took and no visit has delivered: these records are as they were before. What somebody else has pushed over, or was
+    /// told to be there, is carried to its end. Asked again, it goes on.
     ///
     /// # Errors
     /// `NoSuchChannel`; `ReadOnly`; what the store says.
     pub fn abort_channel(&self, id: i64) -> Result<Channel> {
-        let mut channel = self.terminate_channel(id, ABORTED)?;
-        while channel.state == State::Terminating {
-            channel = self.with_channel(id, drop_open)?.0;
+        let channel = self.terminate_channel(id, ABORTED)?;
+        let mut after = Some(0);
+        while let Some(last) = after {
+            let writer = self.writing()?;
+            let _lease = self.process.keep_lease(&writer)?;
+            let now = writer.call.now();
+            after = writer.store.write(Durability::Synced, |sql| {
+                writer.lease.fence(sql)?;
+                drop_open(sql, &channel, (last, now))
+            })?;
             self.process.pushed(channel.job);
         }
-        Ok(channel)
+        self.channel(id)?.ok_or_else(|| no_such(id))
     }
 
     /// Asks a channel to say when everything that it has taken is completed; the number that it says then.
@@ -80,15 +94,20 @@ impl Engine {
     /// # Errors
     /// `NoSuchChannel`; `Ended` where it is over; `ReadOnly`; what the store says.
     pub fn flush_channel(&self, id: i64) -> Result<i64> {
-        let channel = self.channel(id)?.ok_or_else(|| no_such(id))?;
-        if channel.state == State::Terminated {
-            return Err(ended(&channel));
-        }
-        let (_, number) = self.with_channel(id, |sql, channel, now| {
-            channels::seen(sql, channel.id, now)?;
-            channels::flush(sql, channel.id, now)
-        })?;
-        Ok(number)
+        let writer = self.writing()?;
+        let _lease = self.process.keep_lease(&writer)?;
+        let now = writer.call.now();
+        writer.store.write(Durability::Synced, |sql| {
+            writer.lease.fence(sql)?;
+            let number = records::tickets::take(sql, 1)?;
+            let Some(channel) = channels::lock(sql, id)? else { return Ok(Err(no_such(id))) };
+            if channel.state == State::Terminated {
+                return Ok(Err(ended(&channel)));
+            }
+            channels::seen(sql, id, now)?;
+            channels::flush(sql, id, number, now)?;
+            Ok(Ok(number))
+        })?
     }
 
     /// The client of a channel gives a sign of life.
@@ -118,10 +137,21 @@ impl Engine {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
         let now = writer.call.now();
-        Ok(writer.store.write(Durability::Relaxed, |sql| {
+        writer.store.write(Durability::Relaxed, |sql| {
             writer.lease.fence(sql)?;
             channels::renew(sql, now)
-        })?)
+        })?;
+        // An abort that was cut off goes on.
+        for channel in self.channels()?.filter(|channel| channel.reason == ABORTED) {
+            if channel.state == State::Terminating {
+                self.abort_channel(channel.id)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn channels(&self) -> Result<impl Iterator<Item = Channel>> {
+        Ok(self.reader.read(|sql| channels::list(sql, 0, limits::CHANNELS_MAX))?.into_iter())
     }
 
     /// Ends channels whose clients are gone, or that were throttled for too long; when that is due next, milliseconds since 1970 UTC. `forgets`: also forgets
@@ -132,26 +162,22 @@ impl Engine {
     pub fn tend_channels(&self, forgets: bool) -> Result<Option<i64>> {
         let writer = self.writing()?;
         let now = writer.call.now();
-        let (mut after, mut next) = (0, None);
-        loop {
-            let page = self.reader.read(|sql| channels::list(sql, after, limits::RECORDS_AT_ONCE_MAX))?;
-            let Some(last) = page.last() else { return Ok(next) };
-            after = last.id;
-            for channel in &page {
-                let due = due(channel);
-                if let Some(due) = due.filter(|due| now < *due) {
-                    next = Some(next.map_or(due, |next: i64| next.min(due)));
-                }
-                if !forgets && due.is_none_or(|due| now < due) {
-                    continue;
-                }
-                let _lease = self.process.keep_lease(&writer)?;
-                writer.store.write(Durability::Relaxed, |sql| {
-                    writer.lease.fence(sql)?;
-                    tend(sql, channel.id, now)
-                })?;
+        let mut next = None;
+        for channel in self.channels()? {
+            let due = due(&channel);
+            if let Some(due) = due.filter(|due| now < *due) {
+                next = Some(next.map_or(due, |next: i64| next.min(due)));
             }
+            if !forgets && due.is_none_or(|due| now < due) {
+                continue;
+            }
+            let _lease = self.process.keep_lease(&writer)?;
+            writer.store.write(Durability::Relaxed, |sql| {
+                writer.lease.fence(sql)?;
+                tend(sql, channel.id, now)
+            })?;
         }
+        Ok(next)
     }
 
     /// Does something of a channel in one transaction, on disk when this returns; how it stands then.
@@ -165,7 +191,7 @@ impl Engine {
         let now = writer.call.now();
         let done = writer.store.write(Durability::Synced, |sql| {
             writer.lease.fence(sql)?;
-            let Some(channel) = channels::get(sql, id)? else { return Ok(None) };
+            let Some(channel) = channels::lock(sql, id)? else { return Ok(None) };
             let done = work(sql, &channel, now)?;
             Ok(channels::get(sql, id)?.map(|channel| (channel, done)))
         })?;
@@ -184,7 +210,7 @@ fn due(channel: &Channel) -> Option<i64> {
 }
 
 fn tend(sql: &mut Sql<'_>, id: i64, now: i64) -> std::result::Result<(), StoreError> {
-    let Some(channel) = channels::get(sql, id)? else { return Ok(()) };
+    let Some(channel) = channels::lock(sql, id)? else { return Ok(()) };
     if due(&channel).is_some_and(|due| now >= due) {
         let is_silent = now >= channel.seen_at.saturating_add(channel.lease_ms);
         channels::terminate(sql, id, (if is_silent { LEASE } else { THROTTLED }, now))?;
@@ -211,47 +237,43 @@ pub(super) fn takes(sql: &mut Sql<'_>, job: &Job, id: i64) -> std::result::Resul
     })
 }
 
-/// Drops some of what a channel took and outputs do not have.
-fn drop_open(sql: &mut Sql<'_>, channel: &Channel, now: i64) -> std::result::Result<(), StoreError> {
-    let open = channels::open_tickets(sql, channel.id, 0, limits::RECORDS_AT_ONCE_MAX)?;
-    let documents: Vec<i64> = open.iter().filter_map(|(_, document)| *document).collect();
-    states::hold(sql, &documents)?;
-    for record in records::get(sql, &documents)? {
-        let document = record.document;
-        match records::before(sql, document)? {
-            Some(before) => {
-                let back = Record {
-                    document,
-                    present: true,
-                    ticket: before.ticket,
-                    hash: before.hash,
-                    acl: before.acl,
-                };
-                records::put(sql, channel.job, &back, Some((&before.about, &before.content)))?;
-            }
-            None => {
-                let gone = Record { present: false, hash: None, acl: None, ..record };
-                records::put(sql, channel.job, &gone, None)?;
-            }
-        }
+/// Drops what a channel took behind a ticket and no visit has delivered, a page of it; where the next page begins, if there is one.
+fn drop_open(
+    sql: &mut Sql<'_>,
+    channel: &Channel,
+    (after, now): (i64, i64),
+) -> std::result::Result<Option<i64>, StoreError> {
+    let page = channels::open_tickets(sql, channel.id, after, limits::RECORDS_AT_ONCE_MAX)?;
+    let Some((last, _)) = page.last() else { return Ok(None) };
+    let documents: Vec<i64> = page.iter().filter_map(|(_, document)| *document).collect();
+    // On PostgreSQL somebody may push or deliver one of them: what is open is looked at again when nobody can any more.
+    let documents = states::hold(sql, &documents)?;
+    let open = records::tickets::open(sql, &documents)?;
+    let (mut dropped, mut ended) = (Vec::new(), Vec::new());
+    for ticket in open.iter().filter(|ticket| ticket.channel == Some(channel.id)) {
+        let document = ticket.document;
+        let before = records::before(sql, document)?;
+        let Some(before) = before.filter(|before| before.channel == channel.id) else { continue };
+        let back = Record {
+            document,
+            present: before.present,
+            ticket: if before.present { before.ticket } else { ticket.number },
+            hash: before.hash,
+            acl: before.acl,
+        };
+        let content = before.present.then_some((before.about.as_str(), before.content.as_slice()));
+        records::put(sql, channel.job, &back, content)?;
+        dropped.push(document);
+        ended.push(ticket.completed(DROPPED));
     }
-    records::forget_before(sql, &documents)?;
+    records::forget_before(sql, &dropped)?;
     // A visit that has begun may deliver what is dropped: another one puts that right.
     let request =
         |document: &i64| VisitRequest { document: *document, due: now, reason: VisitReason::Changed };
-    let run = ingather_store::jobs::get(sql, channel.job)?.map_or(0, |job| job.run);
-    queue::enqueue(sql, channel.job, run, &documents.iter().map(request).collect::<Vec<_>>())?;
-    let why = Outcome {
-        outcome: "aborted",
-        code: "aborted",
-        message: "its channel was aborted before it was delivered",
-    };
-    let aborted = |(number, _): &(i64, Option<i64>)| Completed {
-        number: *number,
-        channel: Some(channel.id),
-        outcome: why.clone(),
-    };
-    records::tickets::complete(sql, &open.iter().map(aborted).collect::<Vec<_>>(), now)
+    let run = jobs::get(sql, channel.job)?.map_or(0, |job| job.run);
+    queue::enqueue(sql, channel.job, run, &dropped.iter().map(request).collect::<Vec<_>>())?;
+    records::tickets::complete(sql, &ended, now)?;
+    Ok(Some(*last))
 }
 
 fn no_such(id: i64) -> EngineError {

@@ -170,6 +170,7 @@ impl Engine {
                     Some(_) => Checked::Changed,
                 });
             }
+            leave_before(sql, &met)?;
             if !failpoint(Failpoint::CheckedIsUnmet) {
                 mark(sql, (job.id, claim.epoch), &met)?;
             }
@@ -187,6 +188,7 @@ impl Engine {
         let keys: Vec<_> = keys.iter().map(|key| hasher.key(key, parent_bytes(key))).collect();
         self.within(job, claim, |sql, _, now| {
             let met = documents_of(sql, job.id, &keys)?.into_values().map(|id| id as u64).collect();
+            leave_before(sql, &met)?;
             if !failpoint(Failpoint::TouchedIsUnmet) {
                 mark(sql, (job.id, claim.epoch), &met)?;
             }
@@ -414,6 +416,12 @@ pub(super) fn mark_open(
         Some(open) => delta_runs::mark(sql, job, open.epoch, &id_set::to_bytes(&met)),
         None => Ok(()),
     }
+}
+
+/// A client was told that records are there: no channel takes back what it pushed of them.
+fn leave_before(sql: &mut Sql<'_>, met: &RoaringTreemap) -> std::result::Result<(), StoreError> {
+    let met: Vec<i64> = met.iter().map(|id| id as i64).collect();
+    records::leave_before(sql, &met, None)
 }
 
 /// A delta run has met documents.

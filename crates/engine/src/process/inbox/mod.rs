@@ -19,6 +19,7 @@ use ingather_model::fault::Reason;
 use ingather_model::ids::{ContainerId, JobId};
 use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::job::State;
+use ingather_model::limits;
 use ingather_store::documents;
 use ingather_store::documents::inbox::delta_runs::seen;
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -117,7 +118,7 @@ impl Engine {
     /// `Ended`, `Throttled`, `NoChannel`; what the store says.
     pub fn accept(&self, job: &Job, through: Through<'_>, pushes: &[Push<'_>]) -> Result<Vec<Accepted>> {
         let (writer, inbox) = self.inbox_of(job)?;
-        let accepted = self.in_source(&writer, job, |sql, now| {
+        let accept = |sql: &mut Sql<'_>, now: i64| {
             let run = match through.run {
                 Some(claim) => Some(match delta_runs::claimed(sql, job, claim, now)? {
                     Ok(run) => run.epoch,
@@ -153,7 +154,18 @@ impl Engine {
             }
             let accepted = taken.into_iter().map(|taken| taken.accepted).collect();
             Ok(Ok(accepted))
-        })?;
+        };
+        let mut accepted = self.in_source(&writer, job, accept);
+        for _ in 1..limits::CHANNEL_ATTEMPTS {
+            // Its channel ended or was throttled meanwhile: the next look sees that.
+            let is_late = through.channel.is_some()
+                && matches!(&accepted, Err(EngineError::Store(StoreError::Conflict(_))));
+            if !is_late {
+                break;
+            }
+            accepted = self.in_source(&writer, job, accept);
+        }
+        let accepted = accepted?;
         self.process.pushed(job.id);
         Ok(accepted)
     }

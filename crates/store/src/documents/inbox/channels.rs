@@ -178,6 +178,15 @@ pub fn get(sql: &mut Sql<'_>, id: i64) -> Result<Option<Channel>> {
     sql.one(&queries::CHANNEL_GET, &[Value::Int(id)], read)
 }
 
+/// One channel, which nobody else changes before the end of this transaction. What is needed of documents, and of the numbers of tickets and reports, is had before.
+///
+/// # Errors
+/// What the database says.
+pub fn lock(sql: &mut Sql<'_>, id: i64) -> Result<Option<Channel>> {
+    sql.one(&queries::CHANNEL_LOCK, &[Value::Int(id)], |row| row.int(0))?;
+    get(sql, id)
+}
+
 /// Channels after one, by number.
 ///
 /// # Errors
@@ -215,14 +224,14 @@ pub fn renew(sql: &mut Sql<'_>, now: i64) -> Result<()> {
 /// A channel that takes something has taken these tickets, and says so. Where nearly as many are open as may be, it is throttled from now on.
 ///
 /// # Errors
-/// `Conflict` where it ended meanwhile; what the database says.
+/// `Conflict` where it ended or was throttled meanwhile; what the database says.
 pub fn take(sql: &mut Sql<'_>, id: i64, tickets: &[i64], now: i64) -> Result<()> {
     let count = tickets.len() as i64;
     let values = [Value::Int(id), Value::Int(count), Value::Int(now)];
     let taken =
         sql.one(&queries::CHANNEL_TAKE, &values, |row| Ok((row.int(0)?, row.int(1)?, row.int(2)?)))?;
     let Some((last, open, open_max)) = taken else {
-        return Err(StoreError::Conflict(format!("channel {id} ended meanwhile")));
+        return Err(StoreError::Conflict(format!("channel {id} ended or was throttled meanwhile")));
     };
     add(sql, (id, last - count, now), QUEUED, tickets)?;
     if open * 100 > open_max * limits::CHANNEL_THROTTLE_PERCENT {
@@ -297,18 +306,13 @@ pub fn terminate(sql: &mut Sql<'_>, id: i64, (reason, now): (&str, i64)) -> Resu
     Ok(ends)
 }
 
-/// Asks a channel to say when everything that it has taken is completed; the number that it says then.
+/// Asks a channel to say when all tickets before one of this number are completed: it says the number then.
 ///
 /// # Errors
 /// What the database says.
-pub fn flush(sql: &mut Sql<'_>, id: i64, now: i64) -> Result<i64> {
-    let last = sql.one(&queries::CHANNEL_FLUSH_LAST, &[Value::Int(id)], |row| row.int(0))?;
-    // Its place among all tickets serves as its number, which no other flush has then.
-    let ticket = tickets::take(sql, 1)?;
-    let number = ticket.max(last.unwrap_or_default() + 1);
-    sql.execute(&queries::CHANNEL_FLUSH_ADD, &[Value::Int(id), Value::Int(number), Value::Int(ticket)])?;
-    settle(sql, id, now)?;
-    Ok(number)
+pub fn flush(sql: &mut Sql<'_>, id: i64, ticket: i64, now: i64) -> Result<()> {
+    sql.execute(&queries::CHANNEL_FLUSH_ADD, &[Value::Int(id), Value::Int(ticket), Value::Int(ticket)])?;
+    settle(sql, id, now)
 }
 
 /// What a channel told after a report.
@@ -383,6 +387,7 @@ pub fn open_tickets(sql: &mut Sql<'_>, id: i64, after: i64, most: usize) -> Resu
 /// The source of a job is deleted: what is open of its channels is aborted, and they end.
 pub(super) fn source_deleted(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<()> {
     let why = Outcome { outcome: "aborted", code: "source_deleted", message: "its source was deleted" };
+    tickets::hold_reports(sql)?;
     for channel in sql.query(&queries::CHANNEL_OF_JOB, &[Value::Int(job.0)], read)? {
         terminate(sql, channel.id, ("source_deleted", now))?;
         loop {

@@ -39,9 +39,13 @@ pub struct Read {
     pub content: Vec<u8>,
 }
 
-/// A record as outputs have it, while what was pushed over it through a channel is not delivered.
+/// A record as it was before a channel pushed over it, while that is not delivered and nobody else has said anything of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Before {
+    /// The channel.
+    pub channel: i64,
+    /// Whether there was a record.
+    pub present: bool,
     /// The ticket that it was pushed with.
     pub ticket: i64,
     /// What its versions are told by.
@@ -54,29 +58,48 @@ pub struct Before {
     pub content: Vec<u8>,
 }
 
-/// Keeps a record that is there as outputs have it, before something is pushed over it through a channel; what is kept already stays.
+/// Keeps a record as it is, or that there is none, before a channel pushes over it.
 ///
 /// # Errors
 /// What the database says.
-pub fn keep_before(sql: &mut Sql<'_>, document: i64) -> Result<()> {
-    sql.execute(&queries::RECORD_BEFORE_KEEP, &[Value::Int(document)])?;
+pub fn keep_before(sql: &mut Sql<'_>, document: i64, channel: i64, is_there: bool) -> Result<()> {
+    let of = [Value::Int(document), Value::Int(channel), Value::OptBytes(Some(&[]))];
+    match is_there {
+        true => sql.execute(&queries::RECORD_BEFORE_KEEP, &of[..2])?,
+        false => sql.execute(&queries::RECORD_BEFORE_KEEP_NONE, &of)?,
+    };
     Ok(())
 }
 
-/// A record as outputs have it, where it was kept.
+/// A record as it was before a channel pushed over it, where that is kept.
 ///
 /// # Errors
 /// What the database says.
 pub fn before(sql: &mut Sql<'_>, document: i64) -> Result<Option<Before>> {
     sql.one(&queries::RECORD_BEFORE_GET, &[Value::Int(document)], |row| {
         Ok(Before {
-            ticket: row.int(0)?,
-            hash: row.opt_text(1)?,
-            acl: row.opt_text(2)?,
-            about: row.text(3)?,
-            content: row.opt_bytes(4)?.unwrap_or_default(),
+            channel: row.int(0)?,
+            present: row.int(1)? == 1,
+            ticket: row.int(2)?,
+            hash: row.opt_text(3)?,
+            acl: row.opt_text(4)?,
+            about: row.text(5)?,
+            content: row.opt_bytes(6)?.unwrap_or_default(),
         })
     })
+}
+
+/// Somebody says something of records, through a channel or through none: what other channels pushed over them stays, for it was relied on.
+///
+/// # Errors
+/// What the database says.
+pub fn leave_before(sql: &mut Sql<'_>, documents: &[i64], channel: Option<i64>) -> Result<()> {
+    if documents.is_empty() {
+        return Ok(());
+    }
+    let channel = Value::Int(channel.unwrap_or_default());
+    sql.execute(&queries::RECORD_BEFORE_LEAVE, &[Value::Ints(documents), channel])?;
+    Ok(())
 }
 
 /// Outputs have what was pushed last, or the records are gone.

@@ -168,6 +168,14 @@ pub fn open(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<OpenTicket>> {
     })
 }
 
+/// Has the numbers of reports to itself: before a channel, in every transaction that needs both.
+///
+/// # Errors
+/// What the database says.
+pub fn hold_reports(sql: &mut Sql<'_>) -> Result<()> {
+    take_ids(sql, "report", 0).map(drop)
+}
+
 /// Says what became of tickets, each once, and tells their channels: one that was completed before stays as it is.
 ///
 /// # Errors

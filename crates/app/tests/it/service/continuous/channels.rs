@@ -304,6 +304,61 @@ fn an_aborted_channel_leaves_each_record_as_it_was() {
 }
 
 #[test]
+fn an_abort_takes_back_nothing_that_others_have_said_or_were_told_since() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        let (service, [one, _]) = serving(&sandbox);
+        let client = Client { service: &service, key: one };
+        let apart = |records: Value| {
+            client.post("sources/tickets/records", &json!({"records": records})).is(200).json()
+        };
+        let said = |key: &str| json!({"key": key, "text": "told lamp", "access": ["everybody"], "hash": "h", "if_changed": true});
+        let first = client.open(json!({}));
+        client.push(first, &json!([record("closed", "open lamp"), record("deleted", "open lamp")])).is(200);
+        assert!(comes(|| client.outcomes(first).len() == 2));
+        service.ask("POST", "/api/v1/jobs/tickets/pause").is(200);
+        let channels = [client.open(json!({})), client.open(json!({}))];
+        let push = |which: usize, records: Value| drop(client.push(channels[which], &records).is(200));
+        push(
+            0,
+            json!([
+                record("closed", "one lamp"),
+                record("own", "one lamp"),
+                record("own", "own lamp"),
+                said("told")
+            ]),
+        );
+        push(
+            0,
+            json!([{"key": "own", "text": "own lamp", "access": []}, {"key": "deleted", "delete": true}]),
+        );
+        // What somebody else narrows, deletes or is told is there is not brought back, nor taken away.
+        apart(
+            json!([{"key": "closed", "text": "closed lamp", "access": []}, {"key": "deleted", "delete": true}]),
+        );
+        assert_eq!(apart(json!([said("told")]))["results"][0]["result"], "unchanged");
+        push(1, json!([{"key": "closed", "text": "other lamp", "access": []}]));
+        for channel in channels {
+            client.post(&format!("channels/{channel}/abort"), &json!({})).is(200);
+        }
+        service.ask("POST", "/api/v1/jobs/tickets/resume").is(200);
+        for channel in channels {
+            assert!(comes(|| client.state(channel) == "terminated"));
+            judge(&client.reports(channel));
+        }
+        let waiting =
+            || service.answer("GET", "/api/v1/jobs/tickets/documents?state=waiting")["documents"].clone();
+        assert!(comes(|| waiting() == json!([])), "{}", waiting());
+        assert_eq!(found(&service, "lamp"), ["closed", "told"]);
+        assert_eq!(found(&service, "other"), ["closed"], "what cannot be taken back is carried to its end");
+        assert_eq!(sandbox.run(&["search", "lamp", "--as", "nobody", "--json"]).documents(), ["told"]);
+        drop(service.end(Signal::TERM));
+        sandbox.run(&["verify"]).exits(0);
+        sandbox.run(&["doctor"]).exits(0);
+    }
+}
+
+#[test]
 fn a_channel_that_answers_when_all_is_done_does_so_or_says_what_is_not() {
     let sandbox = Sandbox::sqlite();
     let (service, [one, _]) = serving(&sandbox);
