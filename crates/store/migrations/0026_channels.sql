@@ -8,9 +8,8 @@ CREATE INDEX channel_job ON channel (job);
 -- what a channel told its client, in its order; word: a state, or what is answered; about: why
 CREATE TABLE channel_report (channel BIGINT NOT NULL, serial BIGINT NOT NULL, at BIGINT NOT NULL, kind TEXT NOT NULL, ticket BIGINT,
   word TEXT NOT NULL, about TEXT NOT NULL, PRIMARY KEY (channel, serial)) /*clustered*/;
--- what waits until tickets up to one are completed
-CREATE TABLE channel_flush (channel BIGINT NOT NULL, number BIGINT NOT NULL, ticket BIGINT NOT NULL, PRIMARY KEY (channel, number))
-  /*clustered*/;
+-- what waits until the tickets of a channel before this number are completed
+CREATE TABLE channel_flush (channel BIGINT NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (channel, number)) /*clustered*/;
 -- a record as it was before a channel pushed over it, while that is not delivered and nobody else has said anything of it: an abort of the channel brings it
 -- back; present: 0 where there was none
 CREATE TABLE record_before (document BIGINT PRIMARY KEY, channel BIGINT NOT NULL, present BIGINT NOT NULL, ticket BIGINT NOT NULL, hash TEXT,

@@ -69,9 +69,5 @@ pub const WAITS_MAX: usize = 96;
 pub const WAIT_MS_BEYOND: u64 = 500;
 /// How often channels are looked at that calls wait for, milliseconds.
 pub const WAITS_LOOK_MS: u64 = 20;
-/// How often where more than [`WAITS_OFTEN_MAX`] wait, milliseconds.
-pub const WAITS_LOOK_MS_MAX: u64 = 200;
-/// Calls that may wait before channels are looked at less often.
-pub const WAITS_OFTEN_MAX: usize = 500;
 /// Characters of what a client calls itself.
 pub const CLIENT_LETTERS_MAX: usize = 256;

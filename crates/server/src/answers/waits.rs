@@ -85,17 +85,12 @@ async fn look(answers: Arc<Answers>) {
         if asked.is_empty() {
             return;
         }
-        let pause = if asked.len() > limits::WAITS_OFTEN_MAX {
-            limits::WAITS_LOOK_MS_MAX
-        } else {
-            limits::WAITS_LOOK_MS
-        };
         let waits: Vec<(i64, Sign)> = asked.iter().map(|(_, channel, sign)| (*channel, *sign)).collect();
         // A store that cannot be read now is looked at again: each call ends by its own time.
         if let Ok(over) = answers.watch(move |context| channels::over(context, &waits)).await {
             let over = asked.iter().zip(over).filter(|(_, is_over)| *is_over);
             over.for_each(|((number, ..), _)| answers.waits.tell(*number));
         }
-        sleep(Duration::from_millis(pause)).await;
+        sleep(Duration::from_millis(limits::WAITS_LOOK_MS)).await;
     }
 }

@@ -1,2 +1,2 @@
--- What waits until tickets up to one are completed.
-INSERT INTO channel_flush (channel, number, ticket) VALUES ($1, $2, $3)
+-- What waits until the tickets of a channel before this number are completed.
+INSERT INTO channel_flush (channel, number) VALUES ($1, $2)

@@ -1,2 +1,2 @@
 -- What waits no longer in a channel whose first open ticket is this one.
-SELECT number FROM channel_flush WHERE channel = $1 AND ticket < $2 ORDER BY number
+SELECT number FROM channel_flush WHERE channel = $1 AND number < $2 ORDER BY number

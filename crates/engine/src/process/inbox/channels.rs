@@ -65,7 +65,7 @@ impl Engine {
     pub fn terminate_channel(&self, id: i64, reason: &str) -> Result<Channel> {
         let work =
             |sql: &mut Sql<'_>, channel: &Channel, now| channels::terminate(sql, channel.id, (reason, now));
-        Ok(self.with_channel(id, work)?.0)
+        self.with_channel(id, work)
     }
 
     /// Has a channel take nothing any more, and drops what it took and no visit has delivered: these records are as they were before. What somebody else has pushed over, or was
@@ -115,7 +115,7 @@ impl Engine {
     /// # Errors
     /// `NoSuchChannel`; `ReadOnly`; what the store says.
     pub fn channel_lives(&self, id: i64) -> Result<Channel> {
-        Ok(self.with_channel(id, |sql, channel, now| channels::seen(sql, channel.id, now))?.0)
+        self.with_channel(id, |sql, channel, now| channels::seen(sql, channel.id, now))
     }
 
     /// The client of a channel has its reports up to one.
@@ -126,7 +126,7 @@ impl Engine {
         let work = |sql: &mut Sql<'_>, channel: &Channel, now| {
             channels::acknowledge(sql, channel.id, serial.min(channel.serial), now)
         };
-        Ok(self.with_channel(id, work)?.0)
+        self.with_channel(id, work)
     }
 
     /// A service begins: no client could give a sign of life before, so that all channels have their leases from now on.
@@ -181,19 +181,19 @@ impl Engine {
     }
 
     /// Does something of a channel in one transaction, on disk when this returns; how it stands then.
-    fn with_channel<T>(
+    fn with_channel(
         &self,
         id: i64,
-        work: impl Fn(&mut Sql<'_>, &Channel, i64) -> std::result::Result<T, StoreError>,
-    ) -> Result<(Channel, T)> {
+        work: impl Fn(&mut Sql<'_>, &Channel, i64) -> std::result::Result<(), StoreError>,
+    ) -> Result<Channel> {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
         let now = writer.call.now();
         let done = writer.store.write(Durability::Synced, |sql| {
             writer.lease.fence(sql)?;
             let Some(channel) = channels::lock(sql, id)? else { return Ok(None) };
-            let done = work(sql, &channel, now)?;
-            Ok(channels::get(sql, id)?.map(|channel| (channel, done)))
+            work(sql, &channel, now)?;
+            channels::get(sql, id)
         })?;
         done.ok_or_else(|| no_such(id))
     }

@@ -115,7 +115,7 @@ impl Engine {
     ///
     /// # Errors
     /// `Definition` where nothing can be pushed into the source; `Deleting`; `ReadOnly`; within a delta run those of [`Engine::touch`]; through a channel
-    /// `Ended`, `Throttled`, `NoChannel`; what the store says.
+    /// `Ended`, `Throttled`, `NoSuchChannel`; what the store says.
     pub fn accept(&self, job: &Job, through: Through<'_>, pushes: &[Push<'_>]) -> Result<Vec<Accepted>> {
         let (writer, inbox) = self.inbox_of(job)?;
         let accept = |sql: &mut Sql<'_>, now: i64| {

@@ -34,6 +34,29 @@ const PROBLEMS: &[Code] = &[
     Code::BadToken,
 ];
 
+/// A row of the push side.
+const fn row(
+    name: &'static str,
+    summary: &'static str,
+    (request, answer): (Shape, Shape),
+    (effect, verb, path): (Effect, Verb, &'static str),
+    (words, problems): (Words, &'static [Code]),
+) -> Operation {
+    Operation {
+        name,
+        summary,
+        request,
+        item: None,
+        answer,
+        role: Role::Pusher,
+        effect,
+        rest: Rest::At(verb, path),
+        words,
+        tool: false,
+        problems,
+    }
+}
+
 const RECORDS_ASKED: &str = r#"{"source": "tickets", "run": 3, "token": "5f", "records": [{"key": "17", "hash": "v2", "title": "Broken lamp",
     "text": "It does not light.", "access": ["unix:g:1000"], "modified": "2026-11-27T09:00:00Z", "fields": {"state": "open"}},
     {"key": "18", "delete": true}]}"#;

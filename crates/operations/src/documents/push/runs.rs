@@ -22,23 +22,11 @@ const ENDED: &[&str] = &[
 const fn row(
     name: &'static str,
     summary: &'static str,
-    (request, answer): (Shape, Shape),
+    shapes: (Shape, Shape),
     effect: Effect,
     path: &'static str,
 ) -> Operation {
-    Operation {
-        name,
-        summary,
-        request,
-        item: None,
-        answer,
-        role: Role::Pusher,
-        effect,
-        rest: Rest::At(Verb::Post, path),
-        words: BY_PUSH,
-        tool: false,
-        problems: PROBLEMS,
-    }
+    super::row(name, summary, shapes, (effect, Verb::Post, path), (BY_PUSH, PROBLEMS))
 }
 
 /// Opens a delta run.

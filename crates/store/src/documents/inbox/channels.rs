@@ -292,18 +292,13 @@ fn step(sql: &mut Sql<'_>, id: i64, event: Event, (reason, now): (&str, i64)) ->
     tell(sql, id, (STATE, state.as_str(), about), now)
 }
 
-/// A channel takes nothing any more, for a reason; where nothing is open, it is over. Whether that was news.
+/// A channel takes nothing any more, for a reason; where nothing is open, it is over.
 ///
 /// # Errors
 /// What the database says.
-pub fn terminate(sql: &mut Sql<'_>, id: i64, (reason, now): (&str, i64)) -> Result<bool> {
-    let before = get(sql, id)?;
-    let ends = before.is_some_and(|channel| after(channel.state, Event::Terminate).is_some());
-    if ends {
-        step(sql, id, Event::Terminate, (reason, now))?;
-        settle(sql, id, now)?;
-    }
-    Ok(ends)
+pub fn terminate(sql: &mut Sql<'_>, id: i64, (reason, now): (&str, i64)) -> Result<()> {
+    step(sql, id, Event::Terminate, (reason, now))?;
+    settle(sql, id, now)
 }
 
 /// Asks a channel to say when all tickets before one of this number are completed: it says the number then.
@@ -311,7 +306,7 @@ pub fn terminate(sql: &mut Sql<'_>, id: i64, (reason, now): (&str, i64)) -> Resu
 /// # Errors
 /// What the database says.
 pub fn flush(sql: &mut Sql<'_>, id: i64, ticket: i64, now: i64) -> Result<()> {
-    sql.execute(&queries::CHANNEL_FLUSH_ADD, &[Value::Int(id), Value::Int(ticket), Value::Int(ticket)])?;
+    sql.execute(&queries::CHANNEL_FLUSH_ADD, &[Value::Int(id), Value::Int(ticket)])?;
     settle(sql, id, now)
 }
 

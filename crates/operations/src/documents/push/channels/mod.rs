@@ -12,7 +12,7 @@ pub use self::forms::{
     OpenChannel, PushThrough, PushedThrough,
 };
 pub use self::waiting::{Sign, Waiting, may_wait, of_waits, over, waiting};
-use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
+use crate::operation::{Answering, Effect, Operation, Shape, Verb, Words};
 use crate::problem::Code;
 
 /// What any call through a channel may meet.
@@ -47,23 +47,11 @@ const CAPABILITIES: &str = r#"{"version": 1, "functions": ["records"], "modes": 
 const fn row(
     name: &'static str,
     summary: &'static str,
-    (request, answer): (Shape, Shape),
-    (effect, verb, path): (Effect, Verb, &'static str),
+    shapes: (Shape, Shape),
+    at: (Effect, Verb, &'static str),
     words: Words,
 ) -> Operation {
-    Operation {
-        name,
-        summary,
-        request,
-        item: None,
-        answer,
-        role: Role::Pusher,
-        effect,
-        rest: Rest::At(verb, path),
-        words,
-        tool: false,
-        problems: PROBLEMS,
-    }
+    super::row(name, summary, shapes, at, (words, PROBLEMS))
 }
 
 const NAMED: Shape = Shape::of::<NameChannel>("NameChannel", &[r#"{"channel": 7}"#]);
