@@ -14,7 +14,7 @@ use ingather_model::limits;
 use ingather_store::documents::dates;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
-use ingather_store::runs::Run;
+use ingather_store::runs::{self, Run};
 use ingather_store::{Reader, queue};
 
 use super::Process;
@@ -67,22 +67,21 @@ impl Watches {
         Watches { watching: Watching { wake, folders_max }, jobs: BTreeMap::new() }
     }
 
-    /// Asks the watches of these jobs, which are all that are continuous; opens those that are missing, and ends those of other jobs. `last`
-    /// is the last run of each.
+    /// Asks the watches of these jobs, which are all that are continuous; opens those that are missing, and ends those of other jobs.
     ///
     /// # Errors
     /// What the store says.
     pub fn look(
         &mut self,
-        jobs: Vec<(Job, Option<Run>)>,
+        jobs: Vec<Job>,
         engine: &dyn Fn(&Job) -> Engine,
         process: &Process,
         clock: &dyn Clock,
     ) -> Result<Due> {
-        let revision = |id: &JobId| jobs.iter().find(|(job, _)| job.id == *id).map(|(job, _)| job.revision);
+        let revision = |id: &JobId| jobs.iter().find(|job| job.id == *id).map(|job| job.revision);
         self.jobs.retain(|id, watched| revision(id) == Some(watched.revision));
         let mut due = Due::default();
-        for (job, last) in jobs {
+        for job in jobs {
             let watched = self.jobs.entry(job.id).or_insert_with(|| Watched::new(&job));
             if watched.is_unopened() {
                 watched.open(&engine(&job), &job, &self.watching);
@@ -90,7 +89,9 @@ impl Watches {
             let (now, steady) = (clock.now(), clock.steady());
             let is_busy = process.works_on(job.id);
             if watched.passes.is_under_way() && !is_busy {
-                watched.end(steady, last.as_ref());
+                // Read now: what the caller has read of the job may be from before its end, and a pass would count as one that failed.
+                let last = engine(&job).reader.read(|sql| runs::list(sql, job.id, 1))?;
+                watched.end(steady, last.first());
                 // Not after now: what has fallen due since it began, it had no time for.
                 let begun = watched.begun;
                 watched.due = next_due(&engine(&job).reader, job.id, begun)?;
@@ -240,6 +241,10 @@ impl Watched {
             is_watched: self.unwatched.is_none() && self.reseed_ms.is_none(),
             due: self.due.map(|due| steady.saturating_add(due.saturating_sub(now))),
             reseed_ms: self.reseed_ms,
+            rest_ms: match self.is_pushed {
+                true => (limits::PUSHED_REST_MS_MIN, limits::PUSHED_REST_MS_MAX),
+                false => (limits::PASS_REST_MS_MIN, limits::PASS_REST_MS_MAX),
+            },
         })
     }
 }

@@ -43,6 +43,8 @@ pub struct Around {
     pub due: Option<i64>,
     /// Of a source that is found by following links, how often its seeds are asked. Passes between them look at what is due alone.
     pub reseed_ms: Option<i64>,
+    /// Shortest and longest rest after a pass; between them it is as long as the pass took.
+    pub rest_ms: (i64, i64),
 }
 
 impl Passes {
@@ -105,7 +107,7 @@ impl Passes {
             return heard.map(|heard| (heard, RunKind::Full));
         };
         let rest = match done {
-            true => (at - begun).clamp(limits::PASS_REST_MS_MIN, limits::PASS_REST_MS_MAX),
+            true => (at - begun).clamp(around.rest_ms.0, around.rest_ms.1),
             false => limits::PASS_RETRY_MS,
         };
         let unwatched = around.reseed_ms.unwrap_or(limits::PASS_UNWATCHED_MS);
@@ -129,7 +131,9 @@ mod tests {
     use proptest::prelude::*;
 
     const GRAIN: i64 = 100;
-    const WATCHED: Around = Around { grain_ms: GRAIN, is_watched: true, due: None, reseed_ms: None };
+    const REST: (i64, i64) = (limits::PASS_REST_MS_MIN, limits::PASS_REST_MS_MAX);
+    const WATCHED: Around =
+        Around { grain_ms: GRAIN, is_watched: true, due: None, reseed_ms: None, rest_ms: REST };
 
     /// When the next pass begins, which looks at everything.
     fn next(passes: &Passes, around: Around) -> Option<i64> {
@@ -215,7 +219,8 @@ mod tests {
     #[test]
     fn a_source_of_links_is_looked_at_as_documents_fall_due_between_two_times_at_which_its_seeds_are_asked() {
         const RESEED: i64 = 3_600_000;
-        let around = |due| Around { grain_ms: 0, is_watched: false, due, reseed_ms: Some(RESEED) };
+        let around =
+            |due| Around { grain_ms: 0, is_watched: false, due, reseed_ms: Some(RESEED), rest_ms: REST };
         let mut passes = Passes::default();
         passes.hear(0, 0);
         assert_eq!(passes.next(around(Some(0))), Some((0, RunKind::Full)));

@@ -607,6 +607,10 @@ pub const WATCH_AWAY_DOUBLINGS_MAX: u32 = 3;
 pub const PASS_REST_MS_MIN: i64 = 250;
 /// See [`PASS_REST_MS_MIN`].
 pub const PASS_REST_MS_MAX: i64 = 60_000;
+/// The same of a source into which applications push: its passes list nothing, and whoever pushes waits for them.
+pub const PUSHED_REST_MS_MIN: i64 = 5;
+/// See [`PUSHED_REST_MS_MIN`].
+pub const PUSHED_REST_MS_MAX: i64 = 50;
 /// Rest after a pass that failed or was stopped, milliseconds.
 pub const PASS_RETRY_MS: i64 = 60_000;
 /// Time between two passes of a continuous job that cannot be watched, milliseconds.

@@ -42,7 +42,8 @@ impl Continuous {
         let holds = |last: &Option<Run>| last.as_ref().is_some_and(|run| run.guard == Some(GuardState::Held));
         let held = jobs.iter().filter(|(_, last)| holds(last)).map(|(job, _)| (job.id, held(&job.name)));
         let held: Vec<(JobId, String)> = held.collect();
-        let due = self.watches.look(jobs, &engine, &process, clock)?;
+        let due =
+            self.watches.look(jobs.into_iter().map(|(job, _)| job).collect(), &engine, &process, clock)?;
         let mut looked = Looked { again: due.again, told: held };
         for (job, kind) in due.begins {
             self.watches.begin(&job, &engine, clock);

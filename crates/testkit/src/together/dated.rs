@@ -8,7 +8,6 @@ use ingather_model::job::dates::DateRules;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::job::{Definition, RunKind};
 use ingather_store::jobs::Job;
-use ingather_store::runs;
 
 use super::definition;
 use super::site::{WEB, connect, site};
@@ -66,10 +65,8 @@ impl Dated {
     /// What is due: the pass that begins now, and else when it is asked again.
     fn due(&mut self) -> Result<(Job, RunKind), Option<i64>> {
         let job = self.job();
-        let last = self.world.engine().reader.read(|sql| runs::list(sql, job.id, 1));
-        let last = last.expect("the store answers").pop();
         let (engine, process) = (self.engine(), self.world.engine().process.clone());
-        let due = self.watches.look(vec![(job, last)], &engine, &process, &self.world.clock);
+        let due = self.watches.look(vec![job], &engine, &process, &self.world.clock);
         let mut due = due.expect("the store answers");
         due.begins.pop().ok_or(due.again)
     }

@@ -11,7 +11,6 @@ use ingather_model::job::Definition;
 use ingather_model::job::schedule::Schedule;
 use ingather_model::limits;
 use ingather_store::jobs::Job;
-use ingather_store::runs;
 use ingather_testkit::database::{BOTH, Kind};
 use ingather_testkit::script_repository::locked;
 use ingather_testkit::together::{definition, put};
@@ -60,10 +59,13 @@ impl Watched {
 
     /// What is due: whether a pass begins now, and else in how many milliseconds it is asked again.
     fn due(&mut self) -> Result<(), Option<i64>> {
-        let job = self.world.find("docs").unwrap();
-        let last = self.world.engine().reader.read(|sql| runs::list(sql, job.id, 1)).unwrap().pop();
+        self.due_by(self.world.find("docs").unwrap())
+    }
+
+    /// The same, of a job as it was read.
+    fn due_by(&mut self, job: Job) -> Result<(), Option<i64>> {
         let (engine, process) = (self.engine(), self.world.engine().process.clone());
-        let due = self.watches.look(vec![(job, last)], &engine, &process, &self.world.clock).unwrap();
+        let due = self.watches.look(vec![job], &engine, &process, &self.world.clock).unwrap();
         match due.begins.as_slice() {
             [] => Err(due.again.map(|again| again - self.world.clock.now())),
             [_] => Ok(()),
@@ -189,6 +191,20 @@ fn a_document_that_waits_begins_the_next_pass_and_keeps_none_open() {
     assert!(shelf.entries.keys().any(|address| address.ends_with("/b")), "{:?}", shelf.entries.keys());
     drop(shelf);
     assert_eq!(watched.due(), Err(Some(limits::PASS_WATCHED_MS)));
+}
+
+#[test]
+fn a_pass_that_ends_after_its_job_was_read_is_not_taken_for_one_that_failed() {
+    let mut watched = Watched::new(Kind::Sqlite, true);
+    watched.pass();
+    watched.world.clock.pass(10_000);
+    watched.change();
+    watched.world.clock.pass(GRAIN);
+    assert_eq!(watched.due(), Ok(()));
+    let (read_before, engine) = (watched.world.find("docs").unwrap(), watched.engine());
+    watched.watches.begin(&read_before, &engine, &watched.world.clock);
+    let _ = watched.world.run("docs", PASS);
+    assert_eq!(watched.due_by(read_before), Err(Some(limits::PASS_WATCHED_MS)));
 }
 
 #[test]
