@@ -209,9 +209,10 @@ fn rest_and_both_clients_answer_the_same_to_the_same_steps() {
         cases().iter().for_each(|case| define(&sandbox, &format!("{driver}-{}", case.name)));
     }
     let searcher = key(&sandbox, "searcher", &["searcher"], None);
+    let other = if searcher.ends_with('0') { '1' } else { '0' };
     let keys = BTreeMap::from([
         ("pusher", key(&sandbox, "pusher", &["pusher"], None)),
-        ("nobody", format!("{}0", &searcher[..searcher.len() - 1])),
+        ("nobody", format!("{}{other}", &searcher[..searcher.len() - 1])),
         ("searcher", searcher),
     ]);
     let folder = compiled(&sandbox);
