@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8> {
         Command::Secrets(Secrets::Rotate) => declaration::secrets::rotate(&global),
         Command::Serve(serve) => serve::run(&global, &serve),
         Command::Push(push) => document::push::run(&global, push),
-        Command::Source(source) => document::push::source(&global, source),
+        Command::Source(source) => document::source::run(&global, source),
         Command::Channel(channel) => document::channel::channel(&global, channel),
         Command::Event(event) => event::run(&global, event),
         Command::Authority(authority) => access::authority::run(&global, authority),

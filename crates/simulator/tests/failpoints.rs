@@ -249,6 +249,8 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::PushedIsUnmet, Check::Scenario("pushed_delta_runs")),
     (Failpoint::SaidElsewhereIsUnmet, Check::Scenario("pushed_delta_runs")),
     (Failpoint::FinishedTwiceForgets, Check::Scenario("pushed_delta_runs")),
+    (Failpoint::ClearedHashStays, Check::Scenario("pushed_cleared")),
+    (Failpoint::ClearedUnderARun, Check::Scenario("pushed_cleared")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

@@ -201,6 +201,8 @@ pub enum Failpoint {
     PushedIsUnmet,
     SaidElsewhereIsUnmet,
     FinishedTwiceForgets,
+    ClearedHashStays,
+    ClearedUnderARun,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -409,6 +411,8 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::PushedIsUnmet, "a record that is pushed just as it was counts as not met by the delta run of its client"),
     (Failpoint::SaidElsewhereIsUnmet, "what another client is told is there so counts as not met by the delta run that is open"),
     (Failpoint::FinishedTwiceForgets, "the end of a delta run is answered otherwise when it is asked for again"),
+    (Failpoint::ClearedHashStays, "a source that was cleared tells clients that records are unchanged"),
+    (Failpoint::ClearedUnderARun, "a source is cleared under a delta run, which has told its client that records are unchanged"),
 ];
 
 #[cfg(feature = "failpoints")]

@@ -398,6 +398,7 @@ queries! {
     shared RECORD_DROP = "record/drop";
     shared RECORD_DROP_BEFORE = "record/drop_before";
     shared RECORD_DROP_CONTENT = "record/drop_content";
+    shared RECORD_FORGET_HASHES = "record/forget_hashes";
     shared RECORD_GET = "record/get";
     shared RECORD_KNOWN = "record/known";
     shared RECORD_PAGE = "record/page";
@@ -429,6 +430,7 @@ queries! {
     shared CHANNEL_REPORT_FORGET_TICKETS = "channel_report/forget_tickets";
     shared CHANNEL_REPORT_LIST = "channel_report/list";
     shared CHANNEL_REPORT_OLD = "channel_report/old";
+    shared RECORD_BEFORE_FORGET_HASHES = "record/before_forget_hashes";
     shared RECORD_BEFORE_GET = "record/before_get";
     shared RECORD_BEFORE_KEEP = "record/before_keep";
     shared RECORD_BEFORE_KEEP_NONE = "record/before_keep_none";

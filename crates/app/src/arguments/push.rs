@@ -46,6 +46,11 @@ pub(crate) struct Push {
 /// Look at sources that applications push into.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Source {
+    /// All sources: how many records each has, and the last delta run over it
+    #[command(
+        after_help = "Examples:\n  ingather source list\n  ingather source list --json\n\nExit codes: 0 answered · 3 could not work"
+    )]
+    List,
     /// How a source stands: its records, and the last delta run over it
     #[command(
         after_help = "Example:\n  ingather source show tickets\n\nExit codes: 0 answered · 2 no such source · 3 could not work"
@@ -84,6 +89,37 @@ pub(crate) enum Source {
     Unlock {
         /// Name of the source
         source: String,
+    },
+    /// Forget the hashes of all records, so that clients push them again; outputs keep what they have
+    ///
+    /// For a client whose hashes did not tell all versions apart, or whose records are to be read anew.
+    #[command(after_help = "Examples:\n  \
+        ingather source clear tickets\n  \
+        ingather source clear tickets --unlock\n\n\
+        Exit codes: 0 done · 2 no such source · 3 a delta run is open, or could not work")]
+    Clear {
+        /// Name of the source
+        source: String,
+        /// Take an open delta run from its client first
+        #[arg(long)]
+        unlock: bool,
+    },
+    /// Delete all records, also from the outputs; the source itself stays
+    ///
+    /// What is pushed meanwhile stays. `ingather job delete` deletes the source as well.
+    #[command(after_help = "Examples:\n  \
+        ingather source purge tickets\n  \
+        ingather source purge tickets --yes\n\n\
+        Exit codes: 0 done · 2 no such source, nobody can be asked and --yes is missing · 3 a delta run is open, or could not work")]
+    Purge {
+        /// Name of the source
+        source: String,
+        /// Without asking
+        #[arg(long)]
+        yes: bool,
+        /// Take an open delta run from its client first
+        #[arg(long)]
+        unlock: bool,
     },
 }
 

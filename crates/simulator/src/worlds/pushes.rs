@@ -90,7 +90,7 @@ impl World {
             22 => self.failing_record(),
             23 => self.erased_record(),
             24 => {
-                let word = self.dice.one(&["unlock", "renew"]);
+                let word = self.dice.one(&["unlock", "renew", "clear", "clear"]);
                 let job = self.source_job();
                 self.tell(&format!("{word} {job}"));
             }
@@ -254,7 +254,7 @@ impl World {
     fn delta_call(&mut self, job: &str, client: &str) {
         let who = self.dice.one(&["", "", "", "", "", ":old", ":wrong"]);
         let key = self.dice.one(KEYS);
-        match self.dice.below(12) {
+        match self.dice.below(13) {
             0..3 => {
                 let all: Vec<String> = (0..1 + self.dice.below(4)).map(|_| self.hashed()).collect();
                 self.tell(&format!("delta {job} {client}{who} check {}", all.join(", ")));
@@ -273,6 +273,7 @@ impl World {
                 self.tell(&format!("clock {seconds}s"));
             }
             10 => self.deliver_pushed(),
+            11 => self.tell(&format!("delta {job} {client}{who} delete")),
             _ => {
                 let records = self.records();
                 self.tell(&format!("push {job} {records}"));

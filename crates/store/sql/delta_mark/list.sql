@@ -1,2 +1,2 @@
--- All records that a delta run has met, in pieces.
-SELECT ids FROM delta_mark WHERE job = $1 AND epoch = $2
+-- Records that a delta run has met, in pieces, after one.
+SELECT number, ids FROM delta_mark WHERE job = $1 AND epoch = $2 AND number > $3 ORDER BY number

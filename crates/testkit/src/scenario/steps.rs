@@ -71,7 +71,7 @@ impl Play {
             }
             "run" | "delete" | "confirm" => self.ask(word, rest),
             "start" | "pause" | "resume" | "abort" | "restart" | "serve" => self.says(word, rest),
-            "push" | "delta" | "unlock" | "renew" => self.pushes(word, rest),
+            "push" | "delta" | "unlock" | "clear" | "renew" => self.pushes(word, rest),
             "resend" => {
                 self.resend(rest);
                 Ok(())

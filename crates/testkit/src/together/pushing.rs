@@ -86,10 +86,14 @@ pub enum Ask {
     Touch(Claimed, Vec<String>),
     /// It is over: whether it was complete, and whether much may go.
     Finish(Claimed, bool, bool),
+    /// What it has not met until now is deleted: whether much may go.
+    DeleteObsolete(Claimed, bool),
     /// It is given up.
     RollBack(Claimed),
     /// A person takes it away.
     Unlock,
+    /// A person makes the source forget what its clients tell versions by.
+    Clear,
     /// A service begins.
     Renew,
 }
@@ -112,8 +116,10 @@ pub enum Answered {
     Opened(i64),
     /// What was found of each record.
     Checked(Vec<Checked>),
-    /// How it ended.
+    /// How it ended, or what it has deleted until now.
     Finished(Finished),
+    /// How many records had a hash.
+    Cleared(u64),
     /// Whether one was open.
     Unlocked(bool),
     /// It is so.
@@ -183,6 +189,10 @@ fn ask(engine: &Engine, job: &Job, ask: &Ask) -> Result<Answered, EngineError> {
             let how = (*is_complete, *confirms);
             engine.finish_delta_run(job, claim(claimed), how).map(Answered::Finished)
         }
+        Ask::DeleteObsolete(claimed, confirms) => {
+            engine.delete_obsolete(job, claim(claimed), *confirms).map(Answered::Finished)
+        }
+        Ask::Clear => engine.clear_source(job).map(Answered::Cleared),
         Ask::RollBack(claimed) => engine.roll_back(job, claim(claimed)).map(|()| Answered::Noted),
         Ask::Unlock => engine.unlock_delta_run(job).map(Answered::Unlocked),
         Ask::Renew => engine.renew_delta_runs().map(|()| Answered::Noted),

@@ -3,6 +3,7 @@
 pub(super) mod channel;
 mod erase;
 pub(super) mod push;
+pub(super) mod source;
 
 use std::ffi::OsStr;
 

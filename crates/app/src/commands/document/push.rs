@@ -1,4 +1,4 @@
-//! `ingather push` and `ingather source …`: records that applications push.
+//! `ingather push`: records that applications push.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -8,15 +8,14 @@ use ingather_model::job::RunKind;
 use ingather_model::limits;
 use ingather_model::run_counts::counted;
 use ingather_operations::documents::push::{
-    self, BeginDeltaRun, DeltaMode, DeltaRunLook, FinishDeltaRun, ListReports, ListedReport, OpenedDeltaRun,
-    PushRecords, PushResult, RollBackDeltaRun, ShowDeltaRun, ShowTicket, UnlockSource,
+    self, BeginDeltaRun, DeltaMode, FinishDeltaRun, OpenedDeltaRun, PushRecords, PushResult, RollBackDeltaRun,
 };
 use ingather_operations::jobs::{self, DefineJob, ShowJob, StartJob};
 use ingather_operations::pipeline::GivenOutput;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::arguments::{Global, Push, Source};
+use crate::arguments::{Global, Push};
 use crate::exit::{self, Code, Failure, Result};
 use crate::show;
 use crate::wiring::{Program, caller};
@@ -304,96 +303,4 @@ impl Pushing<'_> {
         let failed = told.refused + told.failed > 0 || told.held.is_some() || told.veto.is_some();
         if failed { exit::HAS_FAILURES } else { exit::DONE }
     }
-}
-
-pub(crate) fn source(global: &Global, command: Source) -> Result<u8> {
-    let program = Program::of(global)?;
-    match command {
-        Source::Show { source } => look(&program, source),
-        Source::Reports { source, after, limit } => reports(&program, source, after, limit),
-        Source::Ticket { ticket } => {
-            let found = push::TICKET_OF.call(&program.context(), &caller(), ShowTicket { ticket })?;
-            if global.json {
-                show::answer(&found);
-                return Ok(exit::DONE);
-            }
-            let became = match &found.report {
-                None => "is open".to_owned(),
-                Some(report) if report.message.is_empty() => report.outcome.clone(),
-                Some(report) => format!("{}: {}", report.outcome, report.message),
-            };
-            show::line(&format!("{} {} of {}: {became}", found.op, found.key, found.source));
-            Ok(exit::DONE)
-        }
-        Source::Unlock { source } => {
-            let unlocked = push::UNLOCK.call(&program.context(), &caller(), UnlockSource { source })?;
-            if global.json {
-                show::answer(&unlocked);
-            } else if !global.quiet {
-                let was = if unlocked.was_open { "was taken from its client" } else { "is not open" };
-                show::stderr(&format!("the delta run over {} {was}", unlocked.source));
-            }
-            Ok(exit::DONE)
-        }
-    }
-}
-
-fn look(program: &Program<'_>, source: String) -> Result<u8> {
-    let found = push::RUN.call(&program.context(), &caller(), ShowDeltaRun { source })?;
-    if program.global.json {
-        show::answer(&found);
-        return Ok(exit::DONE);
-    }
-    let DeltaRunLook {
-        source, run, mode, client, state, opened_at, ended_at, veto, deleted, records, ..
-    } = &found;
-    show::line(&format!("{source}: {}", counted(*records, "record")));
-    if let Some(run) = run {
-        let ended = ended_at.map_or(String::new(), |at| format!(", ended {}", show::time(at)));
-        let deleted = if *deleted > 0 { format!(", {deleted} deleted") } else { String::new() };
-        let veto = veto.as_ref().map_or(String::new(), |veto| format!(", deleted nothing: {veto}"));
-        show::line(&format!(
-            "delta run {run} ({mode}) of {client}: {state}, opened {}{ended}{deleted}{veto}",
-            show::time(*opened_at)
-        ));
-    }
-    Ok(exit::DONE)
-}
-
-fn reports(program: &Program<'_>, source: String, after: i64, limit: Option<u32>) -> Result<u8> {
-    let mut left = limit.map_or(u64::MAX, u64::from);
-    let mut after = after;
-    let mut rows = Vec::new();
-    while left > 0 {
-        let asked = u32::try_from(left).unwrap_or(u32::MAX);
-        let request = ListReports { source: source.clone(), after, limit: asked };
-        let page = push::REPORTS_OF.call(&program.context(), &caller(), request)?;
-        left = left.saturating_sub(page.reports.len() as u64);
-        after = page.last;
-        if program.global.json {
-            page.reports.iter().for_each(show::answer);
-        } else {
-            rows.extend(page.reports.iter().map(row));
-        }
-        if !page.more {
-            break;
-        }
-    }
-    if !program.global.json {
-        show::table(&["REPORT", "TICKET", "KEY", "OP", "AT", "OUTCOME", "WHY"], &rows);
-    }
-    Ok(exit::DONE)
-}
-
-fn row(report: &ListedReport) -> Vec<String> {
-    let ListedReport { report, ticket, key, op, at, outcome, message, .. } = report;
-    vec![
-        report.to_string(),
-        ticket.to_string(),
-        key.clone(),
-        op.clone(),
-        show::time(*at),
-        outcome.clone(),
-        message.clone(),
-    ]
 }

@@ -7,17 +7,16 @@ use ingather_model::ids::JobId;
 use ingather_model::key::parent_bytes;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
-use ingather_model::run_counts::{counted, number};
-use ingather_store::documents;
 use ingather_store::documents::inbox::delta_runs::{self, DeltaRun};
 use ingather_store::documents::inbox::{self as records, Record};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::queue;
-use ingather_store::{Durability, Sql, StoreError, states};
+use ingather_store::{Durability, Sql, StoreError};
 use roaring::RoaringTreemap;
 
-use super::{Ask, Push, documents_of};
+use super::documents_of;
+use super::obsolete::Unmet;
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 use crate::run::id_set;
@@ -107,16 +106,11 @@ impl Engine {
         let (writer, _) = self.inbox_of(job)?;
         self.in_source(&writer, job, |sql, now| {
             let last = delta_runs::last(sql, job.id)?;
-            if let Some(last) = last.as_ref().filter(|last| last.state == OPEN) {
-                let is_over = now >= last.seen_at.saturating_add(last.lease_ms);
-                if failpoint(Failpoint::LeaseOfRunForEver)
-                    || (!is_over && !failpoint(Failpoint::TwoRunsAtOnce))
-                {
-                    return Ok(Err(locked(job, last)));
-                }
-                if is_over {
-                    delta_runs::end(sql, job.id, last.epoch, (EXPIRED, now))?;
-                }
+            if let Some(last) = &last
+                && is_locked(sql, job, (last, now))?
+                && !failpoint(Failpoint::TwoRunsAtOnce)
+            {
+                return Ok(Err(locked(job, last)));
             }
             let epoch = last.map_or(1, |last| last.epoch + 1);
             let run = DeltaRun {
@@ -149,6 +143,8 @@ impl Engine {
         let keys: Vec<_> =
             checks.iter().map(|check| hasher.key(check.key, parent_bytes(check.key))).collect();
         self.within(job, claim, |sql, _, now| {
+            // First: on PostgreSQL a deletion of what the run has not met waits for this call, or the other way round.
+            delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
             let ids = documents_of(sql, job.id, &keys)?;
             let known: Vec<i64> = ids.values().copied().collect();
             let records = records::get(sql, &known)?;
@@ -174,7 +170,6 @@ impl Engine {
             if !failpoint(Failpoint::CheckedIsUnmet) {
                 mark(sql, (job.id, claim.epoch), &met)?;
             }
-            delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
             Ok(checked)
         })
     }
@@ -187,12 +182,13 @@ impl Engine {
         let hasher = self.reader.hasher();
         let keys: Vec<_> = keys.iter().map(|key| hasher.key(key, parent_bytes(key))).collect();
         self.within(job, claim, |sql, _, now| {
+            delta_runs::seen(sql, job.id, claim.epoch, (now, keys.len() as i64))?;
             let met = documents_of(sql, job.id, &keys)?.into_values().map(|id| id as u64).collect();
             leave_before(sql, &met)?;
             if !failpoint(Failpoint::TouchedIsUnmet) {
                 mark(sql, (job.id, claim.epoch), &met)?;
             }
-            delta_runs::seen(sql, job.id, claim.epoch, (now, keys.len() as i64))
+            Ok(())
         })
     }
 
@@ -251,34 +247,19 @@ impl Engine {
             let deleted = if failpoint(Failpoint::FinishedTwiceForgets) { 0 } else { run.deleted };
             return Ok(Finished { deleted: deleted as u64, veto: run.veto, held: None });
         }
-        let run = self.within(job, claim, |sql, run, now| {
-            delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
-            let is_blind = failpoint(Failpoint::WatermarkIgnored);
-            Ok(DeltaRun { watermark: if is_blind { i64::MAX } else { run.watermark }, ..run.clone() })
-        })?;
-        let total = self.reader.read(|sql| records::count(sql, job.id))?;
-        if let Some(veto) = veto(&run, is_complete, total) {
-            self.within(job, claim, |sql, _, now| {
-                delta_runs::veto(sql, job.id, claim.epoch, &veto)?;
-                delta_runs::end(sql, job.id, claim.epoch, (FINISHED, now))
-            })?;
-            return Ok(Finished { deleted: 0, veto: Some(veto), held: None });
-        }
-        let obsolete = match run.mode == DeltaMode::Full.as_str() || failpoint(Failpoint::AdditiveDeletes) {
-            true => self.obsolete(job, &run)?,
-            false => RoaringTreemap::new(),
-        };
-        let would = obsolete.len() + run.deleted as u64;
-        let all = total + run.deleted as u64;
-        let is_much = would * 100 > all * limits::DELTA_GUARD_PERCENT;
-        let is_guarded = all >= limits::DELTA_GUARD_RECORDS_MIN && !failpoint(Failpoint::ObsoleteUnguarded);
-        if is_much && is_guarded && !confirmed {
-            return Ok(Finished { deleted: 0, veto: None, held: Some((would, all)) });
-        }
-        let ids: Vec<i64> = obsolete.iter().map(|id| id as i64).collect();
-        for ids in ids.chunks(limits::RECORDS_AT_ONCE_MAX) {
-            self.delete_obsolete(job, claim, (ids, run.watermark))?;
-            self.process.pushed(job.id);
+        let run = self.seen(job, claim)?;
+        match self.delete_unmet(job, claim, &run, (is_complete, confirmed))? {
+            Unmet::Deleted(_) => {}
+            Unmet::Held(would, all) => {
+                return Ok(Finished { deleted: 0, veto: None, held: Some((would, all)) });
+            }
+            Unmet::Vetoed(veto) => {
+                self.within(job, claim, |sql, _, now| {
+                    delta_runs::veto(sql, job.id, claim.epoch, &veto)?;
+                    delta_runs::end(sql, job.id, claim.epoch, (FINISHED, now))
+                })?;
+                return Ok(Finished { deleted: run.deleted as u64, veto: Some(veto), held: None });
+            }
         }
         let ended = self.within(job, claim, |sql, run, now| {
             delta_runs::end(sql, job.id, claim.epoch, (FINISHED, now))?;
@@ -298,51 +279,17 @@ impl Engine {
         })?)
     }
 
-    /// Records that were there before a delta run, and that it did not meet.
-    fn obsolete(&self, job: &Job, run: &DeltaRun) -> Result<RoaringTreemap> {
-        let mut met = RoaringTreemap::new();
-        let first = if failpoint(Failpoint::MarksOutliveTheirRun) { run.epoch - 1 } else { run.epoch };
-        for epoch in first..=run.epoch {
-            for piece in self.reader.read(|sql| delta_runs::marks(sql, job.id, epoch))? {
-                met |= id_set::from_bytes(&piece)?;
-            }
-        }
-        let mut obsolete = RoaringTreemap::new();
-        let mut after = i64::MIN;
-        loop {
-            let page = self.reader.read(|sql| records::known(sql, job.id, after, limits::JUDGED_MAX))?;
-            let Some((last, _)) = page.last() else { return Ok(obsolete) };
-            after = *last;
-            let is_obsolete =
-                |(id, ticket): &&(i64, i64)| *ticket <= run.watermark && !met.contains(*id as u64);
-            obsolete.extend(page.iter().filter(is_obsolete).map(|(id, _)| *id as u64));
-        }
-    }
-
-    /// Deletes records that a delta run did not meet; those that were pushed since it began stay.
-    fn delete_obsolete(&self, job: &Job, claim: Claim<'_>, (ids, watermark): (&[i64], i64)) -> Result<()> {
-        let (_, inbox) = self.inbox_of(job)?;
-        self.within(job, claim, |sql, _, now| {
-            // On PostgreSQL one of them may be pushed again between the look and the deletion.
-            let known = states::hold(sql, ids)?;
-            let still = records::get(sql, &known)?.into_iter();
-            let still: Vec<i64> = still
-                .filter(|record| {
-                    let is_since = record.ticket > watermark && !failpoint(Failpoint::ObsoleteOfBefore);
-                    record.present && !is_since
-                })
-                .map(|record| record.document)
-                .collect();
-            let names = documents::names(sql, &still)?;
-            let delete = |name| Push { key: name, ask: Ask::Delete, user_ref: None };
-            let pushes: Vec<Push<'_>> = names.iter().map(|(_, name)| delete(name)).collect();
-            self.accept_in(sql, (&inbox, None, now), &pushes)?;
-            delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))
+    /// A sign of life of the client; the delta run that it claims.
+    pub(super) fn seen(&self, job: &Job, claim: Claim<'_>) -> Result<DeltaRun> {
+        self.within(job, claim, |sql, run, now| {
+            delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
+            let is_blind = failpoint(Failpoint::WatermarkIgnored);
+            Ok(DeltaRun { watermark: if is_blind { i64::MAX } else { run.watermark }, ..run.clone() })
         })
     }
 
     /// Does something of a delta run, in a transaction that finds it open and its caller's.
-    fn within<T>(
+    pub(super) fn within<T>(
         &self,
         job: &Job,
         claim: Claim<'_>,
@@ -380,22 +327,6 @@ pub(super) fn claimed(
         return Ok(Err(not_open(job, run.epoch, EXPIRED)));
     }
     Ok(Ok(run))
-}
-
-/// Why a delta run deletes nothing, where something speaks against it.
-fn veto(run: &DeltaRun, is_complete: bool, total: u64) -> Option<String> {
-    let touched = run.touched as u64;
-    let is_much =
-        touched >= limits::DELTA_TOUCHED_MIN && touched * 100 > total * limits::DELTA_TOUCHED_PERCENT;
-    match () {
-        () if !is_complete && !failpoint(Failpoint::IncompleteDeletes) => {
-            Some("its client says that it is not complete".to_owned())
-        }
-        () if is_much && !failpoint(Failpoint::UnreadNotCounted) => {
-            Some(format!("its client could not read {} of {}", number(touched), counted(total, "record")))
-        }
-        () => None,
-    }
 }
 
 fn is_same(record: &Record, hash: Option<&str>) -> bool {
@@ -436,7 +367,24 @@ pub(super) fn mark(
     }
 }
 
-fn locked(job: &Job, run: &DeltaRun) -> EngineError {
+/// Whether the last delta run of a source is open and its client's. One whose lease is over is ended.
+pub(super) fn is_locked(
+    sql: &mut Sql<'_>,
+    job: &Job,
+    (last, now): (&DeltaRun, i64),
+) -> std::result::Result<bool, StoreError> {
+    if last.state != OPEN {
+        return Ok(false);
+    }
+    let is_over = now >= last.seen_at.saturating_add(last.lease_ms);
+    if is_over && !failpoint(Failpoint::LeaseOfRunForEver) {
+        delta_runs::end(sql, job.id, last.epoch, (EXPIRED, now))?;
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+pub(super) fn locked(job: &Job, run: &DeltaRun) -> EngineError {
     let sentence = format!(
         "run {} of source {} is open: `{}` has it until it finishes, or gives no sign of life for {} s; `ingather source unlock {}` takes it away",
         run.epoch,
@@ -448,7 +396,7 @@ fn locked(job: &Job, run: &DeltaRun) -> EngineError {
     EngineError::refused(Refusal::Locked, sentence)
 }
 
-fn not_open(job: &Job, epoch: i64, state: &str) -> EngineError {
+pub(super) fn not_open(job: &Job, epoch: i64, state: &str) -> EngineError {
     let sentence = format!("run {epoch} of source {} is not open ({state}); open another one", job.name);
     EngineError::refused(Refusal::NotOpen, sentence)
 }

@@ -2,11 +2,12 @@
 //! ticket and the request for a visit in one transaction; the end of that visit completes the ticket, once.
 //!
 //! Reading order: here is what can be pushed · `accepting` writes it · `run::tickets` completes what was asked · `delta_runs` opens, checks and ends passes of applications
-//! over their whole sources · `channels` are what applications push through that want a report of everything · `reading` hands records to the connector.
+//! over their whole sources, `obsolete` deletes what these have not met · `channels` are what applications push through that want a report of everything · `reading` hands records to the connector.
 
 mod accepting;
 pub mod channels;
 pub mod delta_runs;
+mod obsolete;
 mod reading;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -29,6 +30,7 @@ use ingather_store::{Durability, Sql, StoreError, containers};
 
 use self::accepting::Taken;
 use self::delta_runs::Claim;
+pub use self::obsolete::ObsoletePage;
 use self::reading::Records;
 use crate::delivery::writer::Writer;
 use crate::engine::Engine;

@@ -1,10 +1,11 @@
 //! What applications push into a source (decision 0051): records as they change, tickets of what became of them, and delta runs over a whole source.
 //!
-//! Reading order: here are the rows, and in `runs` and `channels` · `items` reads records as they are sent · `work` does it.
+//! Reading order: here are the rows, and in `runs`, `sources` and `channels` · `items` reads records as they are sent · `work` does it.
 
 pub mod channels;
 mod items;
 mod runs;
+mod sources;
 mod work;
 
 use ingather_model::limits;
@@ -17,6 +18,10 @@ pub use self::runs::{
     BEGIN, BeginDeltaRun, CHECK, CheckRecords, CheckedItem, CheckedRecords, DeltaMode, DeltaRunLook,
     EndedDeltaRun, FINISH, FinishDeltaRun, Ledger, OpenedDeltaRun, ROLL_BACK, RUN, RollBackDeltaRun,
     ShowDeltaRun, TOUCH, TouchRecords, Touched, UNLOCK, UnlockSource, Unlocked,
+};
+pub use self::sources::{
+    CLEAR, ClearSource, ClearedSource, DELETE_OBSOLETE, DeleteObsolete, ListObsolete, ListSources, OBSOLETE,
+    ObsoleteList, PURGE, PurgeSource, PurgedSource, SOURCES, SourceList,
 };
 pub use self::work::{renew_leases, tend_channels};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};

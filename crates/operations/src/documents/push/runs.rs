@@ -13,7 +13,7 @@ const LOOK: &str = r#"{"source": "tickets", "run": 3, "mode": "full", "client": 
     "seen_at": 1767225600000, "lease_seconds": 300, "ended_at": 1767225700000, "touched": 1, "veto": "its client says that it is not complete",
     "deleted": 0, "records": 1200}"#;
 
-const ENDED: &[&str] = &[
+pub(super) const ENDED: &[&str] = &[
     r#"{"run": 3, "deleted": 4}"#,
     r#"{"run": 3, "deleted": 0, "veto": "its client says that it is not complete"}"#,
     r#"{"run": 3, "deleted": 0, "held": {"obsolete": 900, "records": 1000}}"#,
@@ -330,6 +330,12 @@ pub struct HeldObsolete {
     pub obsolete: u64,
     /// Of so many.
     pub records: u64,
+}
+
+impl From<(u64, u64)> for HeldObsolete {
+    fn from((obsolete, records): (u64, u64)) -> HeldObsolete {
+        HeldObsolete { obsolete, records }
+    }
 }
 
 /// Asks how a source stands.

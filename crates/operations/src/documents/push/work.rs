@@ -29,7 +29,7 @@ use crate::problem::{Code, Problem, Result};
 type Checking = std::result::Result<Option<CheckedRecord>, String>;
 
 /// The job of a source. Whoever may only push is told of no other job.
-fn source_of(reader: &Reader, name: &str) -> Result<Job> {
+pub(super) fn source_of(reader: &Reader, name: &str) -> Result<Job> {
     let found = reader.read(|sql| jobs::by_name(sql, name))?;
     found.filter(|job| Sources::of_root(&job.root).are_pushed()).ok_or_else(|| {
         let sentence = format!(
@@ -278,7 +278,7 @@ pub(super) fn finish(
     with(context, (&source, caller.name), |engine, job| {
         let claim = Claim { epoch: run, token: &digest(&token) };
         let finished = engine.finish_delta_run(job, claim, (complete, confirm))?;
-        let held = finished.held.map(|(obsolete, records)| HeldObsolete { obsolete, records });
+        let held = finished.held.map(HeldObsolete::from);
         Ok(EndedDeltaRun { run, deleted: finished.deleted, veto: finished.veto, held })
     })
 }
@@ -298,6 +298,11 @@ pub(super) fn roll_back(
 pub(super) fn look(context: &Context<'_>, _: &Caller<'_>, request: ShowDeltaRun) -> Result<DeltaRunLook> {
     let reader = context.existing()?;
     let job = source_of(&reader, &request.source)?;
+    look_at(&reader, job)
+}
+
+/// How the source of a job stands.
+pub(super) fn look_at(reader: &Reader, job: Job) -> Result<DeltaRunLook> {
     let (run, records) = reader.read(|sql| {
         Ok::<_, ingather_store::StoreError>((
             inbox::delta_runs::last(sql, job.id)?,

@@ -164,12 +164,13 @@ pub fn mark(sql: &mut Sql<'_>, job: JobId, epoch: i64, ids: &[u8]) -> Result<()>
     Ok(())
 }
 
-/// All that a delta run has met, in pieces.
+/// What a delta run has met, in pieces, each with its number; those after one.
 ///
 /// # Errors
 /// What the database says.
-pub fn marks(sql: &mut Sql<'_>, job: JobId, epoch: i64) -> Result<Vec<Vec<u8>>> {
-    sql.query(&queries::DELTA_MARK_LIST, &[Value::Int(job.0), Value::Int(epoch)], |row| {
-        Ok(row.opt_bytes(0)?.unwrap_or_default())
+pub fn marks(sql: &mut Sql<'_>, job: JobId, epoch: i64, after: i64) -> Result<Vec<(i64, Vec<u8>)>> {
+    let values = [Value::Int(job.0), Value::Int(epoch), Value::Int(after)];
+    sql.query(&queries::DELTA_MARK_LIST, &values, |row| {
+        Ok((row.int(0)?, row.opt_bytes(1)?.unwrap_or_default()))
     })
 }

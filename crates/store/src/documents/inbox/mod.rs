@@ -202,6 +202,19 @@ pub fn known(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<V
     sql.query(&queries::RECORD_KNOWN, &values, |row| Ok((row.int(0)?, row.int(1)?)))
 }
 
+/// Forgets what versions of records are told by: they count as changed.
+///
+/// # Errors
+/// What the database says.
+pub fn forget_hashes(sql: &mut Sql<'_>, documents: &[i64]) -> Result<u64> {
+    if failpoint(Failpoint::ClearedHashStays) {
+        return Ok(0);
+    }
+    let forgotten = sql.execute(&queries::RECORD_FORGET_HASHES, &[Value::Ints(documents)])?;
+    sql.execute(&queries::RECORD_BEFORE_FORGET_HASHES, &[Value::Ints(documents)])?;
+    Ok(forgotten)
+}
+
 /// How many records of a job are to be there.
 ///
 /// # Errors

@@ -14,6 +14,7 @@ impl Pushes {
         let ask = match word {
             "push" => Ask::Push(records(rest)?),
             "unlock" => Ask::Unlock,
+            "clear" => Ask::Clear,
             "renew" => Ask::Renew,
             _ => self.of_delta(source, rest)?,
         };
@@ -44,6 +45,7 @@ impl Pushes {
             "push" => Ask::PushWithin(claimed, records(rest)?),
             "touch" => Ask::Touch(claimed, items(rest).flat_map(keys).collect()),
             "finish" => Ask::Finish(claimed, !rest.contains("incomplete"), rest.contains("confirm")),
+            "delete" => Ask::DeleteObsolete(claimed, rest.contains("confirm")),
             "rollback" => Ask::RollBack(claimed),
             _ => return Err(format!("a client has no `{word}`")),
         })

@@ -42,6 +42,7 @@ pub(super) fn hear(source: &mut Source, called: &Called, heard: &Heard<'_>, foun
             }
             source.open().into_iter().for_each(|(_, run)| UNLOCKED.clone_into(&mut run.state));
         }
+        Ask::Clear => cleared(source, (called, refused), heard, found),
         Ask::Renew => source.open().into_iter().for_each(|(_, run)| {
             run.seen = (run.seen.0.max(called.at.0), run.seen.1.max(called.at.1));
         }),
@@ -49,6 +50,7 @@ pub(super) fn hear(source: &mut Source, called: &Called, heard: &Heard<'_>, foun
         | Ask::PushWithin(claimed, _)
         | Ask::Touch(claimed, _)
         | Ask::Finish(claimed, ..)
+        | Ask::DeleteObsolete(claimed, _)
         | Ask::RollBack(claimed) => {
             found.extend(claimed_otherwise(source, claimed, (called, refused)));
             let is_known = source.runs.get(&claimed.epoch).is_some_and(|run| run.token == claimed.token);
@@ -62,13 +64,15 @@ pub(super) fn hear(source: &mut Source, called: &Called, heard: &Heard<'_>, foun
 /// Nobody heard what became of it: it is so, or it is not. How a run stands is asked for afterwards.
 fn unheard(source: &mut Source, called: &Called) {
     let ask = &called.call.ask;
+    source.perhaps_cleared |= *ask == Ask::Clear;
     let run = match ask {
         Ask::Check(claimed, _)
         | Ask::PushWithin(claimed, _)
         | Ask::Touch(claimed, _)
+        | Ask::DeleteObsolete(claimed, _)
         | Ask::Finish(claimed, ..) => source.runs.get_mut(&claimed.epoch),
         Ask::Push(_) | Ask::Renew => source.open().map(|(_, run)| run),
-        Ask::Open { .. } | Ask::RollBack(_) | Ask::Unlock => None,
+        Ask::Open { .. } | Ask::RollBack(_) | Ask::Unlock | Ask::Clear => None,
     };
     let Some(run) = run else { return };
     if !matches!(ask, Ask::Push(_)) {
@@ -130,6 +134,7 @@ fn begun(called: &Called, watermark: i64) -> Option<Delta> {
         met: BTreeSet::new(),
         perhaps: BTreeSet::new(),
         touched: (0, 0),
+        deleted: 0,
         finished: None,
     })
 }
@@ -171,6 +176,11 @@ fn within(
         (&called.call.ask, &called.answer)
     {
         return finish(source, claimed.epoch, (called, finished), (*is_complete, *confirms), heard, found);
+    }
+    if let (Ask::DeleteObsolete(_, confirms), Ok(Answered::Finished(deleted))) =
+        (&called.call.ask, &called.answer)
+    {
+        return delete(source, claimed.epoch, (called, deleted), *confirms, heard, found);
     }
     let mut met: Vec<String> = Vec::new();
     let mut touched = 0;
@@ -245,7 +255,7 @@ fn finish(
         let most = if run.is_additive { 0 } else { source.obsolete(&run, false).len() as u64 } + deleted;
         let least = if run.is_additive { 0 } else { source.obsolete(&run, true).len() as u64 } + deleted;
         let guards = |would: u64| {
-            let is_much = would * 100 > all * limits::DELTA_GUARD_PERCENT;
+            let is_much = would > run.deleted && would * 100 > all * limits::DELTA_GUARD_PERCENT;
             !confirms && is_much && all >= limits::DELTA_GUARD_RECORDS_MIN
         };
         let ends = finished.veto.is_none() && finished.held.is_none();
@@ -275,13 +285,77 @@ fn finish(
     }
 }
 
+/// What a delta run has not met until now is deleted, and the deletions are in the model.
+fn delete(
+    source: &mut Source,
+    epoch: i64,
+    (called, told): (&Called, &Finished),
+    confirms: bool,
+    heard: &Heard<'_>,
+    found: &mut Vec<String>,
+) {
+    let Some(run) = source.runs.get(&epoch).cloned() else { return };
+    let deleted = source.deleted_by(epoch) - run.deleted;
+    if told.deleted != deleted {
+        found.push(format!(
+            "run {epoch} says that it has deleted {} now, and it were {deleted}",
+            told.deleted
+        ));
+    }
+    let is_nothing = told.veto.is_some() || told.held.is_some();
+    if run.is_additive != told.veto.is_some() && run.touched.1 == 0 {
+        found.push(format!("run {epoch} is to delete nothing: {}, and says {told:?}", run.is_additive));
+    }
+    if !is_nothing && !heard.were_among {
+        let left = source.obsolete(&run, true).into_iter();
+        found.extend(
+            left.map(|key| format!("run {epoch} has deleted what it did not meet, and {key} is left")),
+        );
+        let all = source.count() + source.deleted_by(epoch);
+        let is_much = source.deleted_by(epoch) * 100 > all * limits::DELTA_GUARD_PERCENT;
+        if !confirms && is_much && all >= limits::DELTA_GUARD_RECORDS_MIN {
+            found.push(format!("run {epoch} has deleted most of {all}, and nobody has confirmed that"));
+        }
+    }
+    if let Some(run) = source.runs.get_mut(&epoch) {
+        run.seen = called.at;
+    }
+}
+
+/// A person makes the source forget hashes.
+fn cleared(
+    source: &mut Source,
+    (called, refused): (&Called, Option<Refusal>),
+    heard: &Heard<'_>,
+    found: &mut Vec<String>,
+) {
+    let lives = source.open().map_or(Lives::No, |(_, run)| run.lives(called.at));
+    let is_right = match refused {
+        None => lives != Lives::Surely,
+        Some(refusal) => refusal == Refusal::Locked && lives != Lives::No,
+    };
+    if !is_right {
+        found.push(format!("a delta run is open: {lives:?}, and the source is cleared: {:?}", called.answer));
+    }
+    let Ok(Answered::Cleared(cleared)) = called.answer else { return };
+    source.open().into_iter().for_each(|(_, run)| EXPIRED.clone_into(&mut run.state));
+    let had = source.forget_hashes(|_| true);
+    if had != cleared && !heard.were_among {
+        found.push(format!("{had} records had a hash, and {cleared} are cleared"));
+    }
+}
+
 /// Why the end of a delta run may not delete a record, if it may not.
 pub(super) fn deletes_wrongly(
     source: &Source,
     called: &Called,
     (key, ticket): (&str, i64),
 ) -> Option<String> {
-    let Ask::Finish(claimed, is_complete, _) = &called.call.ask else { return None };
+    let (claimed, is_complete) = match &called.call.ask {
+        Ask::Finish(claimed, is_complete, _) => (claimed, *is_complete),
+        Ask::DeleteObsolete(claimed, _) => (claimed, true),
+        _ => return None,
+    };
     let told = |why: &str| Some(format!("run {} deletes {key}, {why}", claimed.epoch));
     let Some(run) = source.runs.get(&claimed.epoch) else { return told("and was never open") };
     match source.before(key, ticket) {
@@ -324,12 +398,16 @@ pub(super) fn stand(
         if died {
             run.seen.0 = run.seen.0.min(row.seen_at);
         }
+        run.deleted = u64::try_from(row.deleted).unwrap_or_default();
         if run.state == row.state {
             continue;
         }
         let has_expired = row.state == EXPIRED && run.lives((now, now)) != Lives::Surely;
         let ends = |called: &&Called| {
-            matches!(called.call.ask, Ask::Finish(..) | Ask::RollBack(_) | Ask::Unlock | Ask::Open { .. })
+            matches!(
+                called.call.ask,
+                Ask::Finish(..) | Ask::RollBack(_) | Ask::Unlock | Ask::Open { .. } | Ask::Clear
+            )
         };
         if run.state != OPEN || !(has_expired || unheard.iter().any(|called| ends(called))) {
             found.push(format!("run {} is {}, and on disk it is {}", row.epoch, run.state, row.state));

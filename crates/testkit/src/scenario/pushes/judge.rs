@@ -83,6 +83,7 @@ impl Play {
         let now = self.world.clock.now();
         found.extend(delta::stand(source, &self.stored_runs(job), (&calls, now, pushes.outputs.died)));
         self.kept(job, source, found);
+        source.perhaps_cleared = false;
         superseded(source, &all, found);
     }
 
@@ -126,7 +127,7 @@ impl Play {
     }
 
     /// What is kept is what was accepted last.
-    fn kept(&self, job: &Job, source: &Source, found: &mut Vec<String>) {
+    fn kept(&self, job: &Job, source: &mut Source, found: &mut Vec<String>) {
         let read = self.world.engine().reader.read(|sql| {
             let documents = documents::list(sql, job.id, DocumentKey::BEFORE_ALL, READ_MAX)?;
             let names: BTreeMap<i64, String> =
@@ -140,6 +141,10 @@ impl Play {
             Ok::<_, ingather_store::StoreError>(rows)
         });
         let rows = read.expect("the store answers");
+        if source.perhaps_cleared {
+            let is_cleared = |key: &str| rows.get(key).is_some_and(|(record, _)| record.hash.is_none());
+            source.forget_hashes(is_cleared);
+        }
         let keys: BTreeSet<&String> = rows.keys().chain(source.records.keys()).collect();
         for key in keys {
             let (row, last) = (rows.get(key), source.last(key));
@@ -227,15 +232,16 @@ fn explain(source: &mut Source, (calls, all): (&[&Called], &BTreeMap<i64, Ticket
     for (key, known) in known {
         source.add(&key, known);
     }
-    let finishes = calls.iter().find(|called| matches!(called.call.ask, Ask::Finish(..)));
+    let deletes =
+        calls.iter().find(|called| matches!(called.call.ask, Ask::Finish(..) | Ask::DeleteObsolete(..)));
     for (number, ticket) in new {
-        let Some(called) = finishes.filter(|_| ticket.op == "delete") else {
+        let Some(called) = deletes.filter(|_| ticket.op == "delete") else {
             found.push(format!("ticket {number} of {} was asked for by nobody", ticket.key));
             source.tickets.insert(number);
             continue;
         };
         found.extend(delta::deletes_wrongly(source, called, (&ticket.key, number)));
-        let Ask::Finish(claimed, ..) = &called.call.ask else { continue };
+        let (Ask::Finish(claimed, ..) | Ask::DeleteObsolete(claimed, _)) = &called.call.ask else { continue };
         let by = Some(claimed.epoch);
         source.add(&ticket.key, Known { ticket: number, is: None, by, report: None });
     }

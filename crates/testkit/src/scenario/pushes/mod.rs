@@ -7,7 +7,9 @@
 //! delta docs c1 check a:h1, b:            which of these have to be pushed
 //! delta docs c1 push a v2, b gone         pushed within it
 //! delta docs c1 touch a, b                these are there, and cannot be read; also `finish [incomplete] [confirm]`, `rollback`
+//! delta docs c1 delete [confirm]          what it has not met until now is deleted; it goes on
 //! unlock docs                             a person takes it from its client; `renew docs`: a service begins
+//! clear docs                              a person makes the source forget hashes
 //! meanwhile c1 after intent 1 push docs a v2   in the middle of the next run, or of the end of a delta run, at a place as `crash` has it
 //! expect answered: pending, unchanged     what the last call was answered
 //! expect tickets docs: 1 a indexed, 2 b open
@@ -92,7 +94,7 @@ impl Pushes {
 }
 
 impl Play {
-    /// `push`, `delta`, `unlock`, `renew`.
+    /// `push`, `delta`, `unlock`, `clear`, `renew`.
     pub(super) fn pushes(&mut self, word: &str, rest: &str) -> Result<(), String> {
         let call = self.pushes.read(word, rest)?;
         self.note_failed();
@@ -230,6 +232,7 @@ fn told(answered: &Answered) -> String {
         Answered::Finished(Finished { held: Some((would, of)), .. }) => format!("held {would} of {of}"),
         Answered::Finished(Finished { veto: Some(veto), .. }) => veto.clone(),
         Answered::Finished(finished) => format!("deleted {}", finished.deleted),
+        Answered::Cleared(records) => format!("cleared {records}"),
         Answered::Unlocked(was_open) => format!("was open: {was_open}"),
         Answered::Noted => "noted".to_owned(),
     }

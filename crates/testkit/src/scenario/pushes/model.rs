@@ -34,6 +34,8 @@ pub(super) struct Source {
     pub(super) reported: i64,
     /// Up to this ticket it was noted who may see what.
     pub(super) noted: i64,
+    /// Hashes may be forgotten: nobody heard of it.
+    pub(super) perhaps_cleared: bool,
     /// Who may see records that do not say it, as it was said one time after the other.
     pub(super) defaults: Vec<Acl>,
 }
@@ -55,6 +57,8 @@ pub(super) struct Delta {
     pub(super) perhaps: BTreeSet<String>,
     /// What its client could not read: at least, and at most.
     pub(super) touched: (u64, u64),
+    /// Records that it had deleted before the step.
+    pub(super) deleted: u64,
     /// How it ended, as its client was told.
     pub(super) finished: Option<Finished>,
 }
@@ -95,6 +99,18 @@ impl Source {
     /// Who may see a version: as it says, or as the source does now.
     pub(super) fn acl<'s>(&'s self, version: &'s Version) -> Option<&'s Acl> {
         version.acl.as_ref().or(self.defaults.last())
+    }
+
+    /// Clients have to push again what they told the versions of; how many records that is.
+    pub(super) fn forget_hashes(&mut self, is_of: impl Fn(&str) -> bool) -> u64 {
+        let there: Vec<String> =
+            self.records.keys().filter(|key| is_of(key) && self.last(key).is_some()).cloned().collect();
+        let mut forgotten = 0;
+        for key in &there {
+            let last = self.records.get_mut(key).and_then(|all| all.last_mut()?.is.as_mut());
+            forgotten += u64::from(last.is_some_and(|version| version.hash.take().is_some()));
+        }
+        forgotten
     }
 
     /// The delta run that is open.

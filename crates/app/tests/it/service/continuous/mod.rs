@@ -4,6 +4,7 @@ mod channels;
 mod clients;
 mod pushed;
 mod site;
+mod wholes;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

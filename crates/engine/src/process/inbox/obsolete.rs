@@ -1,0 +1,242 @@
+//! What a delta run has not met: told, deleted while it goes on, and at its end. And the source that is made to forget what its records were like.
+
+use ingather_model::limits;
+use ingather_model::run_counts::{counted, number};
+use ingather_store::documents;
+use ingather_store::documents::inbox::delta_runs::{self, DeltaRun};
+use ingather_store::documents::inbox::{self as records, Record};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::jobs::Job;
+use ingather_store::{Reader, StoreError, states};
+use roaring::RoaringTreemap;
+
+use super::delta_runs::{Claim, DeltaMode, Finished, OPEN, is_locked, locked, not_open};
+use super::{Ask, Push};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::run::id_set;
+
+/// What became of records that a delta run has not met.
+pub(super) enum Unmet {
+    /// They are deleted: so many.
+    Deleted(u64),
+    /// So many records of so many would be deleted, and somebody has to confirm that.
+    Held(u64, u64),
+    /// Something speaks against it.
+    Vetoed(String),
+}
+
+/// Some of what an open delta run has not met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObsoletePage {
+    /// Keys of records.
+    pub keys: Vec<String>,
+    /// What the next page is asked after.
+    pub last: i64,
+    /// There may be more.
+    pub more: bool,
+}
+
+/// What a delta run had met at one moment.
+struct Met {
+    ids: RoaringTreemap,
+    /// Number of the last piece.
+    last: i64,
+}
+
+impl Met {
+    fn read(reader: &Reader, job: &Job, run: &DeltaRun) -> Result<Met> {
+        let mut met = Met { ids: RoaringTreemap::new(), last: 0 };
+        let first = if failpoint(Failpoint::MarksOutliveTheirRun) { run.epoch - 1 } else { run.epoch };
+        for epoch in first..=run.epoch {
+            met.add(reader.read(|sql| delta_runs::marks(sql, job.id, epoch, 0))?)?;
+        }
+        Ok(met)
+    }
+
+    fn add(&mut self, pieces: Vec<(i64, Vec<u8>)>) -> std::result::Result<(), StoreError> {
+        for (number, piece) in pieces {
+            self.ids |= id_set::from_bytes(&piece)?;
+            self.last = number;
+        }
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Keys of records that an open delta run has not met until now, and that were there before it; a page of at most so many, after one.
+    ///
+    /// # Errors
+    /// `NotOpen`; what the store says.
+    pub fn list_obsolete(&self, job: &Job, epoch: i64, (after, most): (i64, usize)) -> Result<ObsoletePage> {
+        let run = self.delta_run(job, Some(epoch))?;
+        let Some(run) = run.filter(|run| run.state == OPEN) else {
+            return Err(not_open(job, epoch, "or never was"));
+        };
+        let met = Met::read(&self.reader, job, &run)?;
+        let (mut found, mut last) = (Vec::new(), after);
+        let mut more = true;
+        while more && found.len() < most {
+            let (known, obsolete) = self.unmet_after(job, (&run, &met), last)?;
+            let room = most - found.len();
+            more = !known.is_empty();
+            last = known.last().copied().unwrap_or(last);
+            if obsolete.len() > room {
+                last = obsolete[room - 1];
+            }
+            found.extend(obsolete.into_iter().take(room));
+        }
+        let names = self.reader.read(|sql| documents::names(sql, &found))?;
+        let by_id: std::collections::BTreeMap<i64, String> = names.into_iter().collect();
+        Ok(ObsoletePage { keys: by_id.into_values().collect(), last, more })
+    }
+
+    /// Deletes what an open delta run has not met until now; it goes on. `confirmed`: also where that is much of the source.
+    ///
+    /// # Errors
+    /// Those of [`Engine::touch`].
+    pub fn delete_obsolete(&self, job: &Job, claim: Claim<'_>, confirmed: bool) -> Result<Finished> {
+        let run = self.seen(job, claim)?;
+        if run.mode != DeltaMode::Full.as_str() {
+            let veto = format!("it was opened as `{}`, which deletes nothing", run.mode);
+            return Ok(Finished { deleted: 0, veto: Some(veto), held: None });
+        }
+        Ok(match self.delete_unmet(job, claim, &run, (true, confirmed))? {
+            Unmet::Deleted(deleted) => Finished { deleted, veto: None, held: None },
+            Unmet::Held(would, all) => Finished { deleted: 0, veto: None, held: Some((would, all)) },
+            Unmet::Vetoed(veto) => Finished { deleted: 0, veto: Some(veto), held: None },
+        })
+    }
+
+    /// Forgets by what versions of the records of a source are told: to the next delta run each of them has changed. Outputs keep what they have. How many
+    /// had a hash. A call that was cut off is made again.
+    ///
+    /// # Errors
+    /// `Locked` while a delta run is open, which would tell its client that records are unchanged; `Deleting`; `ReadOnly`; what the store says.
+    pub fn clear_source(&self, job: &Job) -> Result<u64> {
+        let writer = self.writing()?;
+        let (mut after, mut cleared) = (i64::MIN, 0);
+        loop {
+            let page =
+                self.reader.read(|sql| records::known(sql, job.id, after, limits::RECORDS_AT_ONCE_MAX))?;
+            let documents: Vec<i64> = page.iter().map(|(id, _)| *id).collect();
+            cleared += self.in_source(&writer, job, |sql, now| {
+                if let Some(last) = delta_runs::last(sql, job.id)?
+                    && is_locked(sql, job, (&last, now))?
+                    && !failpoint(Failpoint::ClearedUnderARun)
+                {
+                    return Ok(Err(locked(job, &last)));
+                }
+                let known = states::hold(sql, &documents)?;
+                Ok(Ok(records::forget_hashes(sql, &known)?))
+            })?;
+            match documents.last() {
+                Some(last) => after = *last,
+                None => return Ok(cleared),
+            }
+        }
+    }
+
+    /// Deletes what a delta run has not met, unless something speaks against it or that is too much.
+    pub(super) fn delete_unmet(
+        &self,
+        job: &Job,
+        claim: Claim<'_>,
+        run: &DeltaRun,
+        (is_complete, confirmed): (bool, bool),
+    ) -> Result<Unmet> {
+        let total = self.reader.read(|sql| records::count(sql, job.id))?;
+        if let Some(veto) = veto(run, is_complete, total) {
+            return Ok(Unmet::Vetoed(veto));
+        }
+        if run.mode != DeltaMode::Full.as_str() && !failpoint(Failpoint::AdditiveDeletes) {
+            return Ok(Unmet::Deleted(0));
+        }
+        let mut met = Met::read(&self.reader, job, run)?;
+        let (mut obsolete, mut after) = (Vec::new(), i64::MIN);
+        loop {
+            let (known, mut unmet) = self.unmet_after(job, (run, &met), after)?;
+            let Some(last) = known.last() else { break };
+            after = *last;
+            obsolete.append(&mut unmet);
+        }
+        let would = obsolete.len() as u64 + run.deleted as u64;
+        let all = total + run.deleted as u64;
+        let is_much = !obsolete.is_empty() && would * 100 > all * limits::DELTA_GUARD_PERCENT;
+        let is_guarded = all >= limits::DELTA_GUARD_RECORDS_MIN && !failpoint(Failpoint::ObsoleteUnguarded);
+        if is_much && is_guarded && !confirmed {
+            return Ok(Unmet::Held(would, all));
+        }
+        let mut deleted = 0;
+        for ids in obsolete.chunks(limits::RECORDS_AT_ONCE_MAX) {
+            deleted += self.delete_some(job, claim, (ids, run.watermark), &mut met)?;
+            self.process.pushed(job.id);
+        }
+        Ok(Unmet::Deleted(deleted))
+    }
+
+    /// Records of a source after one, by document: all of a page, and those that were there before a delta run, and that it has not met.
+    fn unmet_after(
+        &self,
+        job: &Job,
+        (run, met): (&DeltaRun, &Met),
+        after: i64,
+    ) -> Result<(Vec<i64>, Vec<i64>)> {
+        let page = self.reader.read(|sql| records::known(sql, job.id, after, limits::JUDGED_MAX))?;
+        let is_unmet = |(id, ticket): &&(i64, i64)| *ticket <= run.watermark && !met.ids.contains(*id as u64);
+        let unmet = page.iter().filter(is_unmet).map(|(id, _)| *id).collect();
+        Ok((page.iter().map(|(id, _)| *id).collect(), unmet))
+    }
+
+    /// Deletes records that a delta run has not met; those stay that were pushed since it began, or met since `met` was read.
+    fn delete_some(
+        &self,
+        job: &Job,
+        claim: Claim<'_>,
+        (ids, watermark): (&[i64], i64),
+        met: &mut Met,
+    ) -> Result<u64> {
+        let (_, inbox) = self.inbox_of(job)?;
+        let (deleted, since) = self.within(job, claim, |sql, run, now| {
+            // First: calls of its client wait for this one, or have their marks in what is read below.
+            delta_runs::seen(sql, job.id, run.epoch, (now, 0))?;
+            // On PostgreSQL one of them may be pushed again between the look and the deletion.
+            let known = states::hold(sql, ids)?;
+            let mut since = Met { ids: RoaringTreemap::new(), last: met.last };
+            since.add(delta_runs::marks(sql, job.id, run.epoch, met.last)?)?;
+            let is_left = |record: &Record| {
+                let is_since = record.ticket > watermark && !failpoint(Failpoint::ObsoleteOfBefore);
+                let id = record.document as u64;
+                is_since || met.ids.contains(id) || since.ids.contains(id)
+            };
+            let records = records::get(sql, &known)?.into_iter();
+            let still = records.filter(|record| record.present && !is_left(record));
+            let still: Vec<i64> = still.map(|record| record.document).collect();
+            let names = documents::names(sql, &still)?;
+            let delete = |name| Push { key: name, ask: Ask::Delete, user_ref: None };
+            let pushes: Vec<Push<'_>> = names.iter().map(|(_, name)| delete(name)).collect();
+            self.accept_in(sql, (&inbox, None, now), &pushes)?;
+            delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))?;
+            Ok((pushes.len() as u64, since))
+        })?;
+        met.ids |= since.ids;
+        met.last = since.last;
+        Ok(deleted)
+    }
+}
+
+/// Why a delta run deletes nothing, where something speaks against it.
+fn veto(run: &DeltaRun, is_complete: bool, total: u64) -> Option<String> {
+    let touched = run.touched as u64;
+    let is_much =
+        touched >= limits::DELTA_TOUCHED_MIN && touched * 100 > total * limits::DELTA_TOUCHED_PERCENT;
+    match () {
+        () if !is_complete && !failpoint(Failpoint::IncompleteDeletes) => {
+            Some("its client says that it is not complete".to_owned())
+        }
+        () if is_much && !failpoint(Failpoint::UnreadNotCounted) => {
+            Some(format!("its client could not read {} of {}", number(touched), counted(total, "record")))
+        }
+        () => None,
+    }
+}
