@@ -17,7 +17,7 @@ use crate::callers::answers_log::{self, Answered, AnsweredUser};
 use crate::callers::api_keys::{self, ApiKey, KeyAccount};
 use crate::callers::audit;
 use crate::context::{Caller, Context, Places};
-use crate::operation::{Callable, Effect, Reach, Role};
+use crate::operation::{Callable, Effect, OwnSources, Role};
 use crate::problem::{Code, Problem, Result};
 
 /// Operations whose answers say who may see what, or show it.
@@ -127,12 +127,12 @@ impl Asker {
     /// Them as nobody's account, for questions about roles alone.
     fn caller<'a>(&'a self, identity: &'a dyn Fn() -> Result<Identity>) -> Caller<'a> {
         let places = Places::Below(&[]);
-        let reach = self.reach();
-        Caller { name: &self.name, roles: &self.roles, identity, places, themselves: None, reach }
+        let sources = self.own_sources();
+        Caller { name: &self.name, roles: &self.roles, identity, places, themselves: None, sources }
     }
 
-    fn reach(&self) -> Reach<'_> {
-        self.sources.as_deref().map_or(Reach::All, Reach::Only)
+    fn own_sources(&self) -> OwnSources<'_> {
+        self.sources.as_deref().map_or(OwnSources::All, OwnSources::Only)
     }
 
     /// Whether they may ask for it, by their role or since it is about themselves.
@@ -181,8 +181,8 @@ impl Asker {
         let themselves = self.themselves(operation, &request);
         let also: &[Role] = if themselves.is_some() { &[operation.role] } else { &[] };
         let roles = [&self.roles, also].concat();
-        let (name, reach) = (self.name.as_str(), self.reach());
-        let caller = Caller { name, roles: &roles, identity: &identity, places, themselves, reach };
+        let (name, sources) = (self.name.as_str(), self.own_sources());
+        let caller = Caller { name, roles: &roles, identity: &identity, places, themselves, sources };
         // What was refused for want of a role is no change: whoever may change nothing would push what others did out of the record.
         if operation.effect != Effect::Changes || !caller.has(operation.role) {
             return match context.host.answers_log().filter(|_| ABOUT_ACCESS.contains(&operation.name)) {

@@ -8,7 +8,7 @@ mod sources;
 
 pub use callable::Callable;
 pub use remote::Remote;
-pub use sources::Reach;
+pub use sources::OwnSources;
 
 use ingather_contract::settings::Schema;
 use schemars::JsonSchema;

@@ -7,19 +7,19 @@ use crate::context::Caller;
 
 /// Into which sources somebody may push, and at which they may look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach<'a> {
+pub enum OwnSources<'a> {
     /// All that their roles let them.
     All,
     /// Those of these names alone, whether they are there or not.
     Only(&'a [String]),
 }
 
-impl Reach<'_> {
+impl OwnSources<'_> {
     /// Whether the source of that name is one of them.
     pub fn has(self, source: &str) -> bool {
         match self {
-            Reach::All => true,
-            Reach::Only(names) => names.iter().any(|name| name == source),
+            OwnSources::All => true,
+            OwnSources::Only(names) => names.iter().any(|name| name == source),
         }
     }
 }
@@ -27,14 +27,14 @@ impl Reach<'_> {
 impl Caller<'_> {
     /// The job of a source as it is for them: none where it is not one of theirs.
     pub(crate) fn source(&self, job: Option<Job>) -> Option<Job> {
-        job.filter(|job| self.reach.has(&job.name))
+        job.filter(|job| self.sources.has(&job.name))
     }
 
     /// Whether they are told of what belonged to this source. Of one that is gone nobody knows the name any more: then it is none of theirs.
     pub(crate) fn is_told_of(&self, source: Option<&Job>) -> bool {
         match source {
-            Some(job) => self.reach.has(&job.name),
-            None => self.reach == Reach::All,
+            Some(job) => self.sources.has(&job.name),
+            None => self.sources == OwnSources::All,
         }
     }
 }

@@ -7,7 +7,7 @@ use ingather_store::{Durability, Sql, Store, StoreError, Target, jobs};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::Reach;
+use super::OwnSources;
 use crate::OPERATIONS;
 use crate::context::tests::asked_within;
 use crate::jobs::definition::asked::plain;
@@ -44,10 +44,10 @@ fn of_pushers() -> impl Iterator<Item = &'static &'static dyn Callable> {
 }
 
 /// What is answered, word for word.
-fn answer(kept: &Kept, one: &dyn Callable, request: &str, reach: Reach<'_>) -> String {
+fn answer(kept: &Kept, one: &dyn Callable, request: &str, sources: OwnSources<'_>) -> String {
     let request: Value = serde_json::from_str(request).unwrap();
     let mut items = Vec::new();
-    let answer = asked_within(Some(kept.0.reader().clone()), &[Role::Pusher], reach, |context, caller| {
+    let answer = asked_within(Some(kept.0.reader().clone()), &[Role::Pusher], sources, |context, caller| {
         one.call_json(context, caller, request, &mut |item| items.push(item))
     });
     format!("{items:?} {answer:?}")
@@ -60,14 +60,14 @@ fn whoever_may_push_into_other_sources_alone_is_answered_as_if_a_source_were_not
     assert!(of_pushers().count() > 10);
     for one in of_pushers() {
         for request in one.request.examples {
-            let of = |kept: &Kept, reach: Reach<'_>| answer(kept, *one, request, reach);
-            let (name, none) = (one.name, of(&without, Reach::Only(&other)));
-            assert_eq!(of(&with, Reach::Only(&other)), none, "{name} tells of a source of others");
-            assert_eq!(of(&with, Reach::Only(&[])), none, "{name} tells of a source of others");
-            assert_eq!(of(&with, Reach::Only(&own)), of(&with, Reach::All), "{name}");
+            let of = |kept: &Kept, sources: OwnSources<'_>| answer(kept, *one, request, sources);
+            let (name, none) = (one.name, of(&without, OwnSources::Only(&other)));
+            assert_eq!(of(&with, OwnSources::Only(&other)), none, "{name} tells of a source of others");
+            assert_eq!(of(&with, OwnSources::Only(&[])), none, "{name} tells of a source of others");
+            assert_eq!(of(&with, OwnSources::Only(&own)), of(&with, OwnSources::All), "{name}");
             // What is asked for is there, and would be told.
             let is_about_none = OF_NO_SOURCE.contains(&name);
-            assert_eq!(of(&with, Reach::All) == none, is_about_none, "{name}: {none}");
+            assert_eq!(of(&with, OwnSources::All) == none, is_about_none, "{name}: {none}");
         }
     }
 }
@@ -86,8 +86,8 @@ fn what_is_left_of_a_source_that_is_gone_is_nobodys_who_may_push_into_some_alone
     let without = kept(|_| Ok(()));
     for one in of_pushers() {
         for request in one.request.examples {
-            let left = answer(&gone, *one, request, Reach::Only(&own));
-            assert_eq!(left, answer(&without, *one, request, Reach::Only(&own)), "{}", one.name);
+            let left = answer(&gone, *one, request, OwnSources::Only(&own));
+            assert_eq!(left, answer(&without, *one, request, OwnSources::Only(&own)), "{}", one.name);
         }
     }
 }
