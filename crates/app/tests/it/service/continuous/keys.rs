@@ -55,15 +55,15 @@ fn request(one: &dyn Callable, of_table: &str, key: &str, about: About<'_>) -> O
 fn as_of_nothing(reply: &Reply, about: About<'_>) -> (u16, String) {
     let mut told = reply.json();
     // Each request has a number.
-    for field in ["instance", "request", "request_id"] {
-        told.as_object_mut().into_iter().for_each(|told| drop(told.remove(field)));
-    }
-    let named = |is: &str| format!("`{is}`");
-    let told = told.to_string().replace(&named(about.source), &named(NOTHING.source));
-    let told =
-        told.replace(&format!("no channel {} ", about.channel), &format!("no channel {} ", NOTHING.channel));
-    let told =
-        told.replace(&format!("no ticket {},", about.ticket), &format!("no ticket {},", NOTHING.ticket));
+    told.as_object_mut().into_iter().for_each(|told| drop(told.remove("request")));
+    let told = [
+        (format!("`{}`", about.source), format!("`{}`", NOTHING.source)),
+        (format!("push:{}`", about.source), format!("push:{}`", NOTHING.source)),
+        (format!("no channel {} ", about.channel), format!("no channel {} ", NOTHING.channel)),
+        (format!("no ticket {},", about.ticket), format!("no ticket {},", NOTHING.ticket)),
+    ]
+    .iter()
+    .fold(told.to_string(), |told, (is, nothing)| told.replace(is, nothing));
     (reply.status, told)
 }
 
@@ -117,7 +117,7 @@ fn pushed<'a>(service: &Service<'_>, key: &str, source: &'a str) -> About<'a> {
         post(&format!("sources/{source}/records"), records.clone()).is(200).json()["results"][0]["ticket"]
             .as_i64()
             .unwrap();
-    assert!(comes(|| get(&format!("tickets/{ticket}")).is(200).json()["report"]["outcome"] == "indexed"));
+    assert!(comes(|| get(&format!("tickets/{ticket}")).is(200).json()["report"].is_object()));
     let reports = get(&format!("sources/{source}/reports")).is(200).json();
     assert_eq!(reports["reports"].as_array().unwrap().last().unwrap()["ticket"], json!(ticket));
     let run = post(&format!("sources/{source}/runs"), json!({})).is(200).json();
