@@ -17,13 +17,16 @@ use crate::operation::{Callable, Role};
 const OF_NO_SOURCE: [&str; 1] = ["push.capabilities"];
 
 /// An inventory, and where it is.
-struct Kept(Store, TempDir);
+struct Kept {
+    store: Store,
+    _folder: TempDir,
+}
 
 fn kept(fill: impl Fn(&mut Sql<'_>) -> Result<(), StoreError>) -> Kept {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&Target::Sqlite(folder.path().join("store.db"))).unwrap();
     store.write(Durability::Relaxed, |sql| fill(sql)).unwrap();
-    Kept(store, folder)
+    Kept { store, _folder: folder }
 }
 
 /// What the examples of requests name: a source, a ticket of it, and channels of whoever asks.
@@ -47,9 +50,10 @@ fn of_pushers() -> impl Iterator<Item = &'static &'static dyn Callable> {
 fn answer(kept: &Kept, one: &dyn Callable, request: &str, sources: OwnSources<'_>) -> String {
     let request: Value = serde_json::from_str(request).unwrap();
     let mut items = Vec::new();
-    let answer = asked_within(Some(kept.0.reader().clone()), &[Role::Pusher], sources, |context, caller| {
-        one.call_json(context, caller, request, &mut |item| items.push(item))
-    });
+    let answer =
+        asked_within(Some(kept.store.reader().clone()), &[Role::Pusher], sources, |context, caller| {
+            one.call_json(context, caller, request, &mut |item| items.push(item))
+        });
     format!("{items:?} {answer:?}")
 }
 
