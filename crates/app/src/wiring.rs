@@ -10,7 +10,7 @@ use ingather_contract::call::{Cancel, Clock};
 use ingather_engine::Process;
 use ingather_engine::progress::Progress;
 use ingather_extract::pictures::Recognizer;
-use ingather_operations::operation::{Remote, Role};
+use ingather_operations::operation::{OwnSources, Remote, Role};
 use ingather_operations::system::Look;
 use ingather_operations::{Caller, Context, Host, Places, Writing};
 use ingather_server::Client;
@@ -156,6 +156,7 @@ pub(crate) fn caller() -> Caller<'static> {
         identity: &|| Ok(ingather_connectors::unix::calling_user()?.into()),
         places: Places::Any,
         themselves: None,
+        sources: OwnSources::All,
     }
 }
 

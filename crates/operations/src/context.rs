@@ -23,7 +23,7 @@ use crate::callers::answers_log::AnswersLog;
 use crate::callers::links::Links;
 pub use crate::callers::places::Places;
 use crate::jobs::events::{Listener, RunEvent};
-use crate::operation::{Remote, Role};
+use crate::operation::{OwnSources, Remote, Role};
 use crate::problem::{Code, Problem, Result};
 use crate::system::Look;
 
@@ -255,6 +255,8 @@ pub struct Caller<'a> {
     pub places: Places<'a>,
     /// Who they are by the token that they presented, where they ask about themselves, and may ask about nobody else.
     pub themselves: Option<&'a ByToken>,
+    /// Into which sources they may push.
+    pub sources: OwnSources<'a>,
 }
 
 impl Caller<'_> {
@@ -438,13 +440,21 @@ pub(crate) mod tests {
         roles: &[Role],
         ask: impl FnOnce(&Context<'_>, &Caller<'_>) -> Result<A>,
     ) -> Result<A> {
+        asked_within(reader, roles, OwnSources::All, ask)
+    }
+
+    /// The same as somebody who may push into these sources.
+    pub(crate) fn asked_within<A>(
+        reader: Option<Reader>,
+        roles: &[Role],
+        sources: OwnSources<'_>,
+        ask: impl FnOnce(&Context<'_>, &Caller<'_>) -> Result<A>,
+    ) -> Result<A> {
         let registry = Registry { repositories: &[], transforms: &[], outputs: &[], authorities: &[] };
         let context = Context { host: &Program(reader), registry, clock: Arc::new(Still), remote: None };
         let identity = || Ok(Identity::anonymous());
-        ask(
-            &context,
-            &Caller { name: "a test", roles, identity: &identity, places: Places::Any, themselves: None },
-        )
+        let (name, places) = ("a test", Places::Any);
+        ask(&context, &Caller { name, roles, identity: &identity, places, themselves: None, sources })
     }
 
     #[test]

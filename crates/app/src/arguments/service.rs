@@ -154,7 +154,8 @@ pub(crate) enum ApiKey {
     /// Make a key; it is shown this once
     #[command(after_help = "Examples:\n  \
         ingather api-key create ann --role searcher --account ann\n  \
-        ingather api-key create backup-job --role operator --days 90\n\n\
+        ingather api-key create backup-job --role operator --days 90\n  \
+        ingather api-key create tracker --role pusher --source tickets\n\n\
         Exit codes: 0 done · 2 wrong use, such as a name that is taken · 3 could not work")]
     Create {
         /// Its name, for people
@@ -162,6 +163,10 @@ pub(crate) enum ApiKey {
         /// What whoever has it may do; may be given several times
         #[arg(long = "role", value_name = "ROLE", required = true)]
         roles: Vec<RoleWord>,
+        /// A source into which alone it may push, by the name of its job, which need not be there yet; may be given several times, and only with the
+        /// role pusher alone [default: into all]
+        #[arg(long = "source", value_name = "SOURCE")]
+        sources: Vec<String>,
         /// The user of this machine whose access tokens count in its searches [default: only what is open to everybody is found]
         #[arg(long, value_name = "USER")]
         account: Option<String>,

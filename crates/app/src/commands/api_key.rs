@@ -14,11 +14,12 @@ const DAY_MS: i64 = 86_400_000;
 pub(crate) fn run(global: &Global, command: arguments::ApiKey) -> Result<u8> {
     let program = Program::of(global)?;
     match command {
-        arguments::ApiKey::Create { name, roles, account, domain, days } => {
+        arguments::ApiKey::Create { name, roles, sources, account, domain, days } => {
             let request = CreateApiKey {
                 name,
                 roles: roles.into_iter().map(role).collect(),
                 account: account.map(|name| KeyAccount { system: "unix".to_owned(), domain, name }),
+                sources: (!sources.is_empty()).then_some(sources),
                 expires_at: days.map(|days| now() + i64::from(days) * DAY_MS),
             };
             create(&program, request)
@@ -72,10 +73,15 @@ fn list(program: &Program<'_>) -> Result<u8> {
         let roles: Vec<&str> = key.roles.iter().map(|role| role.as_str()).collect();
         let account = key.account.as_ref().map_or(String::new(), |account| account.name.clone());
         let expires = key.expires_at.map_or_else(|| "never".to_owned(), show::time);
-        vec![key.name.clone(), roles.join(", "), account, show::time(key.created_at), expires]
+        let sources = match key.sources.as_deref() {
+            None => String::new(),
+            Some([]) => "none".to_owned(),
+            Some(names) => names.join(", "),
+        };
+        vec![key.name.clone(), roles.join(", "), sources, account, show::time(key.created_at), expires]
     };
     let rows: Vec<Vec<String>> = found.api_keys.iter().map(row).collect();
-    show::table(&["KEY", "ROLES", "ACCOUNT", "MADE", "EXPIRES"], &rows);
+    show::table(&["KEY", "ROLES", "SOURCES", "ACCOUNT", "MADE", "EXPIRES"], &rows);
     Ok(exit::DONE)
 }
 

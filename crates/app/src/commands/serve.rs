@@ -194,8 +194,13 @@ fn first_key(running: &Running, socket: &Path) -> Result<()> {
         return Ok(());
     }
     let account = own_account(running);
-    let request =
-        CreateApiKey { name: "admin".to_owned(), roles: vec![Role::Admin], account, expires_at: None };
+    let request = CreateApiKey {
+        name: "admin".to_owned(),
+        roles: vec![Role::Admin],
+        account,
+        sources: None,
+        expires_at: None,
+    };
     let created = api_keys::CREATE.call(&context, &caller(), request)?;
     show::line(&format!("API key of the administrator, shown this once: {}", created.key));
     let link = LOGIN_LINK.call(&context, &caller(), MakeLoginLink { name: created.kept.name })?;

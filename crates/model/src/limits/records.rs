@@ -12,6 +12,8 @@ pub const RECORD_CONTENT_BYTES_MAX: usize = 4 << 20;
 pub const RECORDS_AT_ONCE_MAX: usize = 1_000;
 /// Bytes of the records of one call.
 pub const RECORDS_BYTES_MAX: usize = 8 << 20;
+/// Sources that a key names into which alone it may push: more are hardly one client's.
+pub const KEY_SOURCES_MAX: usize = 64;
 /// Reports of a source that are kept: what became of tickets before is forgotten.
 pub const REPORTS_KEPT: i64 = 1_000_000;
 /// Tickets after which those of a source are looked at that are too many.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::who;
 use crate::context::{Caller, Context};
+use crate::jobs::definition::wanted::refuse_name;
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::problem::{Code, Problem, Result};
 
@@ -22,10 +23,16 @@ const ID_DIGITS: usize = 16;
 const UNIX: &str = "unix";
 
 const KEY: &str = r#"{"name": "ann", "id": "0a1b2c3d4e5f6071", "roles": ["searcher"],
-    "account": {"system": "unix", "domain": "", "name": "ann"}, "created_at": 1767225600000, "expires_at": 1798761600000}"#;
+    "account": {"system": "unix", "domain": "", "name": "ann"}, "sources": null, "created_at": 1767225600000, "expires_at": 1798761600000}"#;
+const PUSHERS: &str = r#"{"name": "tracker", "id": "0a1b2c3d4e5f6072", "roles": ["pusher"], "account": null, "sources": ["tickets"],
+    "created_at": 1767225600000, "expires_at": null}"#;
+const LISTED: &str = r#"{"api_keys": [{"name": "tracker", "id": "0a1b2c3d4e5f6072", "roles": ["pusher"], "account": null, "sources": ["tickets"],
+    "created_at": 1767225600000, "expires_at": null}]}"#;
 const MADE: &str = r#"{"name": "ann", "id": "0a1b2c3d4e5f6071", "roles": ["searcher"],
-    "account": {"system": "unix", "domain": "", "name": "ann"}, "created_at": 1767225600000, "expires_at": 1798761600000,
+    "account": {"system": "unix", "domain": "", "name": "ann"}, "sources": null, "created_at": 1767225600000, "expires_at": 1798761600000,
     "key": "ing_0a1b2c3d4e5f6071_5e88"}"#;
+const MADE_FOR_SOURCES: &str = r#"{"name": "tracker", "id": "0a1b2c3d4e5f6072", "roles": ["pusher"], "account": null, "sources": ["tickets"],
+    "created_at": 1767225600000, "expires_at": null, "key": "ing_0a1b2c3d4e5f6072_5e89"}"#;
 
 /// Makes an API key.
 pub static CREATE: Answering<CreateApiKey, CreatedApiKey> = Answering {
@@ -36,10 +43,11 @@ pub static CREATE: Answering<CreateApiKey, CreatedApiKey> = Answering {
             "CreateApiKey",
             &[
                 r#"{"name": "ann", "roles": ["searcher"], "account": {"system": "unix", "domain": "", "name": "ann"}}"#,
+                r#"{"name": "tracker", "roles": ["pusher"], "sources": ["tickets"]}"#,
             ],
         ),
         item: None,
-        answer: Shape::of::<CreatedApiKey>("CreatedApiKey", &[MADE]),
+        answer: Shape::of::<CreatedApiKey>("CreatedApiKey", &[MADE, MADE_FOR_SOURCES]),
         role: Role::Admin,
         effect: Effect::Changes,
         rest: Rest::At(Verb::Post, "/api-keys"),
@@ -57,7 +65,7 @@ pub static LIST: Answering<ListApiKeys, ApiKeyList> = Answering {
         summary: "All API keys, without their secrets.",
         request: Shape::of::<ListApiKeys>("ListApiKeys", &["{}"]),
         item: None,
-        answer: Shape::of::<ApiKeyList>("ApiKeyList", &[r#"{"api_keys": []}"#]),
+        answer: Shape::of::<ApiKeyList>("ApiKeyList", &[r#"{"api_keys": []}"#, LISTED]),
         role: Role::Admin,
         effect: Effect::Reads,
         rest: Rest::At(Verb::Get, "/api-keys"),
@@ -75,7 +83,7 @@ pub static DELETE: Answering<DeleteApiKey, ApiKey> = Answering {
         summary: "Takes an API key back; it opens nothing from then on.",
         request: Shape::of::<DeleteApiKey>("DeleteApiKey", &[r#"{"name": "ann"}"#]),
         item: None,
-        answer: Shape::of::<ApiKey>("ApiKey", &[KEY]),
+        answer: Shape::of::<ApiKey>("ApiKey", &[KEY, PUSHERS]),
         role: Role::Admin,
         effect: Effect::Changes,
         rest: Rest::At(Verb::Delete, "/api-keys/{name}"),
@@ -97,6 +105,10 @@ pub struct CreateApiKey {
     /// Whose access tokens count in its searches; without one, only what is open to everybody is found.
     #[serde(default)]
     pub account: Option<KeyAccount>,
+    /// Names of the sources into which alone it may push, whether they are there already or not; into all when left out. Only with the role `pusher` alone.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = limits::KEY_SOURCES_MAX))]
+    pub sources: Option<Vec<String>>,
     /// From then on it is none, milliseconds since 1970 UTC; never when left out.
     #[serde(default)]
     pub expires_at: Option<i64>,
@@ -144,6 +156,8 @@ pub struct ApiKey {
     pub roles: Vec<Role>,
     /// Whose access tokens count in its searches.
     pub account: Option<KeyAccount>,
+    /// Names of the sources into which alone it may push; null: into all.
+    pub sources: Option<Vec<String>>,
     /// When it was made, milliseconds since 1970 UTC.
     pub created_at: i64,
     /// From then on it is none, milliseconds since 1970 UTC.
@@ -169,8 +183,10 @@ pub struct ApiKeyList {
 
 impl From<stored::ApiKey> for ApiKey {
     fn from(key: stored::ApiKey) -> ApiKey {
+        let sources = key.sources.as_deref().map(sources);
         ApiKey {
-            roles: roles(&key.roles),
+            roles: roles_within(roles(&key.roles), sources.as_deref()),
+            sources,
             name: key.name,
             id: key.id,
             account: key.account.map(|Account { system, domain, name }| KeyAccount { system, domain, name }),
@@ -186,6 +202,20 @@ fn roles(words: &str) -> Vec<Role> {
     words.split(' ').filter_map(role).collect()
 }
 
+/// Sources by what is kept of them; what cannot be read is none.
+fn sources(kept: &str) -> Vec<String> {
+    serde_json::from_str(kept).unwrap_or_default()
+}
+
+/// What a key may do that is for some sources alone: push into them, and nothing where it names none.
+fn roles_within(roles: Vec<Role>, sources: Option<&[String]>) -> Vec<Role> {
+    let is_left = |role: &Role| match sources {
+        None => true,
+        Some(names) => *role == Role::Pusher && !names.is_empty(),
+    };
+    roles.into_iter().filter(is_left).collect()
+}
+
 fn create(context: &Context<'_>, _: &Caller<'_>, request: CreateApiKey) -> Result<CreatedApiKey> {
     check(context, &request)?;
     let (id, secret) = (random()?[..ID_DIGITS].to_owned(), random()?);
@@ -193,6 +223,7 @@ fn create(context: &Context<'_>, _: &Caller<'_>, request: CreateApiKey) -> Resul
     roles.sort_unstable_by_key(|role| role.as_str());
     roles.dedup();
     let words: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
+    let sources = request.sources.map(|names| serde_json::json!(names).to_string());
     let key = stored::ApiKey {
         id: id.clone(),
         name: request.name,
@@ -201,6 +232,7 @@ fn create(context: &Context<'_>, _: &Caller<'_>, request: CreateApiKey) -> Resul
         account: request.account.map(|KeyAccount { system, domain, name }| Account { system, domain, name }),
         created_at: context.now(),
         expires_at: request.expires_at,
+        sources,
     };
     let writing = context.host.write_beside("a new API key")?;
     let known = writing.store.write(Durability::Synced, |sql| {
@@ -227,7 +259,7 @@ fn create(context: &Context<'_>, _: &Caller<'_>, request: CreateApiKey) -> Resul
 }
 
 fn check(context: &Context<'_>, request: &CreateApiKey) -> Result<()> {
-    let CreateApiKey { name, roles, account, expires_at } = request;
+    let CreateApiKey { name, roles, account, sources, expires_at } = request;
     let is_of_name = |c: char| c.is_alphanumeric() || "._-@".contains(c);
     let length = name.chars().count();
     if length == 0 || length > limits::API_KEY_NAME_MAX || !name.chars().all(is_of_name) {
@@ -246,6 +278,9 @@ fn check(context: &Context<'_>, request: &CreateApiKey) -> Result<()> {
     if expires_at.is_some_and(|at| at <= context.now()) {
         return Err(Problem::usage("the API key would have expired already; give a later time"));
     }
+    if let Some(sources) = sources {
+        check_sources(sources, roles)?;
+    }
     let Some(account) = account else { return Ok(()) };
     if !matches!(account.system.as_str(), UNIX | "") {
         return Err(Problem::usage(
@@ -254,6 +289,28 @@ fn check(context: &Context<'_>, request: &CreateApiKey) -> Result<()> {
     }
     // Whoever is not known would find nothing, and wonder.
     who::of_name(context, &account.name, &account.domain).map(drop)
+}
+
+/// Whether a key may be for these sources alone.
+fn check_sources(sources: &[String], roles: &[Role]) -> Result<()> {
+    if sources.is_empty() || sources.len() > limits::KEY_SOURCES_MAX {
+        return Err(Problem::usage(format!(
+            "a key for some sources alone names from 1 to {} of them; leave them out for a key that pushes into all",
+            limits::KEY_SOURCES_MAX
+        )));
+    }
+    if let Some(other) = roles.iter().find(|role| **role != Role::Pusher) {
+        return Err(Problem::usage(format!(
+            "a key for some sources alone has the role {} and no other; leave {} out, and make another key for it",
+            Role::Pusher.as_str(),
+            other.as_str()
+        )));
+    }
+    sources.iter().try_for_each(|name| refuse_name(name))?;
+    match sources.iter().enumerate().find(|(at, name)| sources[..*at].contains(name)) {
+        Some((_, twice)) => Err(Problem::usage(format!("the source `{twice}` is named twice; name it once"))),
+        None => Ok(()),
+    }
 }
 
 fn list(context: &Context<'_>, _: &Caller<'_>, _: ListApiKeys) -> Result<ApiKeyList> {
@@ -342,4 +399,36 @@ pub fn random() -> Result<String> {
         Problem::unable(format!("the system gives no random numbers: {error}; try again"))
     })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_of_the_sources_of_a_key_gives_no_right_at_all() {
+        let key = |sources: Option<&str>, roles: &str| {
+            let key = stored::ApiKey {
+                id: "00".to_owned(),
+                name: "tracker".to_owned(),
+                digest: String::new(),
+                roles: roles.to_owned(),
+                account: None,
+                created_at: 0,
+                expires_at: None,
+                sources: sources.map(str::to_owned),
+            };
+            let key = ApiKey::from(key);
+            (key.roles, key.sources)
+        };
+        let one = vec!["tickets".to_owned()];
+        assert_eq!(key(None, "pusher operator"), (vec![Role::Pusher, Role::Operator], None));
+        assert_eq!(key(Some(r#"["tickets"]"#), "pusher"), (vec![Role::Pusher], Some(one.clone())));
+        assert_eq!(key(Some(r#"["tickets"]"#), "admin operator pusher"), (vec![Role::Pusher], Some(one)));
+        for unreadable in
+            ["", "null", "[]", "tickets", r#"["tickets""#, r#"["tickets", 7]"#, r#""tickets""#, "{}"]
+        {
+            assert_eq!(key(Some(unreadable), "admin pusher"), (Vec::new(), Some(Vec::new())), "{unreadable}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ use crate::callers::answers_log::{self, Answered, AnsweredUser};
 use crate::callers::api_keys::{self, ApiKey, KeyAccount};
 use crate::callers::audit;
 use crate::context::{Caller, Context, Places};
-use crate::operation::{Callable, Effect, Role};
+use crate::operation::{Callable, Effect, OwnSources, Role};
 use crate::problem::{Code, Problem, Result};
 
 /// Operations whose answers say who may see what, or show it.
@@ -35,6 +35,8 @@ pub struct Asker {
     /// The public part of the key that they ask by.
     pub key: Option<String>,
     account: Account,
+    /// Into which sources alone they may push; none where all are theirs.
+    sources: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,13 +71,20 @@ impl Asker {
 
     fn of(key: ApiKey) -> Asker {
         let account = key.account.map_or(Account::Nobody, Account::Named);
-        Asker { name: format!("key {}", key.name), roles: key.roles, key: Some(key.id), account }
+        let name = format!("key {}", key.name);
+        Asker { name, roles: key.roles, key: Some(key.id), account, sources: key.sources }
     }
 
     /// Whom a reverse proxy vouches for: they search, and nothing else, whatever the account of that name may do elsewhere.
     pub fn vouched_for(name: &str) -> Asker {
         let account = Account::Vouched(name.to_owned());
-        Asker { name: format!("person {name}"), roles: vec![Role::Searcher], key: None, account }
+        Asker {
+            name: format!("person {name}"),
+            roles: vec![Role::Searcher],
+            key: None,
+            account,
+            sources: None,
+        }
     }
 
     /// Whoever presents this token: they search, and nothing else, as those do whom a proxy vouches for.
@@ -86,7 +95,8 @@ impl Asker {
         let by = who::by_token(context, presented)?;
         // The same name is somebody else where another authority says it.
         let name = format!("person {} by {}", by.user.name, by.authority);
-        Ok(Asker { name, roles: vec![Role::Searcher], key: None, account: Account::ByToken(Box::new(by)) })
+        let account = Account::ByToken(Box::new(by));
+        Ok(Asker { name, roles: vec![Role::Searcher], key: None, account, sources: None })
     }
 
     /// A user of this machine: the owner of the data directory may do everything, everybody else searches as themselves.
@@ -97,7 +107,8 @@ impl Asker {
         let data = context.host.data();
         let owner = std::fs::metadata(data).map_err(|error| Problem::of_path(data, &error))?.uid();
         let role = if user == owner { Role::Admin } else { Role::Searcher };
-        Ok(Asker { name: format!("user {user}"), roles: vec![role], key: None, account: Account::User(user) })
+        let account = Account::User(user);
+        Ok(Asker { name: format!("user {user}"), roles: vec![role], key: None, account, sources: None })
     }
 
     /// Whether they have a role.
@@ -116,7 +127,12 @@ impl Asker {
     /// Them as nobody's account, for questions about roles alone.
     fn caller<'a>(&'a self, identity: &'a dyn Fn() -> Result<Identity>) -> Caller<'a> {
         let places = Places::Below(&[]);
-        Caller { name: &self.name, roles: &self.roles, identity, places, themselves: None }
+        let sources = self.own_sources();
+        Caller { name: &self.name, roles: &self.roles, identity, places, themselves: None, sources }
+    }
+
+    fn own_sources(&self) -> OwnSources<'_> {
+        self.sources.as_deref().map_or(OwnSources::All, OwnSources::Only)
     }
 
     /// Whether they may ask for it, by their role or since it is about themselves.
@@ -165,7 +181,8 @@ impl Asker {
         let themselves = self.themselves(operation, &request);
         let also: &[Role] = if themselves.is_some() { &[operation.role] } else { &[] };
         let roles = [&self.roles, also].concat();
-        let caller = Caller { name: &self.name, roles: &roles, identity: &identity, places, themselves };
+        let (name, sources) = (self.name.as_str(), self.own_sources());
+        let caller = Caller { name, roles: &roles, identity: &identity, places, themselves, sources };
         // What was refused for want of a role is no change: whoever may change nothing would push what others did out of the record.
         if operation.effect != Effect::Changes || !caller.has(operation.role) {
             return match context.host.answers_log().filter(|_| ABOUT_ACCESS.contains(&operation.name)) {

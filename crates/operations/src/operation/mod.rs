@@ -4,9 +4,11 @@
 mod callable;
 mod remote;
 pub(crate) mod schema;
+mod sources;
 
 pub use callable::Callable;
 pub use remote::Remote;
+pub use sources::OwnSources;
 
 use ingather_contract::settings::Schema;
 use schemars::JsonSchema;

@@ -18,7 +18,7 @@ use ingather_model::access::identity::Identity;
 use ingather_model::ids::JobId;
 use ingather_model::job::RunKind;
 use ingather_operations::jobs::{self, BySchedule};
-use ingather_operations::operation::{Answering, Role};
+use ingather_operations::operation::{Answering, OwnSources, Role};
 use ingather_operations::system::Look;
 use ingather_operations::{
     Background, Caller, Code, Context, Doing, Host, Places, Problem, Result, Work, Writing,
@@ -160,6 +160,7 @@ impl Service {
             places: Places::Any,
             name: "test",
             themselves: None,
+            sources: OwnSources::All,
         };
         operation.call(&self.context(), &caller, serde_json::from_str(request).unwrap())
     }

@@ -19,7 +19,7 @@ use ingather_model::limits;
 use ingather_model::run_counts::number;
 use ingather_operations::documents::push::channels::{self, Waiting};
 use ingather_operations::jobs::{self, ListJobs, figures};
-use ingather_operations::operation::{Callable, Effect, Role};
+use ingather_operations::operation::{Callable, Effect, OwnSources, Role};
 use ingather_operations::problem::{Code, Problem, Result};
 use ingather_operations::search::SEARCH;
 use ingather_operations::{Caller, Context, LogEntry, Places, Service};
@@ -207,6 +207,7 @@ impl Answers {
                 identity: &|| Ok(Identity::anonymous()),
                 places: Places::Below(&[]),
                 themselves: None,
+                sources: OwnSources::All,
             };
             jobs::LIST.call(context, &caller, ListJobs { limit: 1, cursor: None }).map(drop)
         });

@@ -1,2 +1,2 @@
 -- The key that somebody names.
-SELECT id, name, digest, roles, account_system, account_domain, account_name, created_at, expires_at FROM api_key WHERE id = $1
+SELECT id, name, digest, roles, account_system, account_domain, account_name, created_at, expires_at, sources FROM api_key WHERE id = $1

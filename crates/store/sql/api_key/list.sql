@@ -1,2 +1,2 @@
 -- All keys, for people.
-SELECT id, name, digest, roles, account_system, account_domain, account_name, created_at, expires_at FROM api_key ORDER BY name
+SELECT id, name, digest, roles, account_system, account_domain, account_name, created_at, expires_at, sources FROM api_key ORDER BY name

@@ -21,6 +21,8 @@ pub struct ApiKey {
     pub created_at: i64,
     /// From then on it is none, milliseconds since 1970 UTC.
     pub expires_at: Option<i64>,
+    /// A list of names, JSON: into these sources alone it may push; none: into all.
+    pub sources: Option<String>,
 }
 
 /// Somebody at a system.
@@ -44,6 +46,7 @@ fn key(row: &Row<'_>) -> Result<ApiKey> {
         account: (!account.name.is_empty()).then_some(account),
         created_at: row.int(7)?,
         expires_at: row.opt_int(8)?,
+        sources: row.opt_text(9)?,
     })
 }
 
@@ -73,6 +76,7 @@ pub fn add(sql: &mut Sql<'_>, key: &ApiKey) -> Result<()> {
         Value::Text(name),
         Value::Int(key.created_at),
         Value::OptInt(key.expires_at),
+        Value::OptText(key.sources.as_deref()),
     ];
     sql.execute(&queries::API_KEY_ADD, &values).map(drop)
 }

@@ -65,6 +65,7 @@ fn a_key_is_found_by_its_public_part_until_it_is_removed() {
             account,
             created_at: 1,
             expires_at: Some(7),
+            sources: (id == "b").then(|| "[\"tickets\"]".to_owned()),
         };
         store
             .write(Durability::Relaxed, |sql| {
@@ -75,7 +76,9 @@ fn a_key_is_found_by_its_public_part_until_it_is_removed() {
         let find = |id: &str| store.reader().read(|sql| api_keys::by_id(sql, id)).unwrap();
         let found = find("a").unwrap();
         assert_eq!((found.account, found.expires_at), (Some(account.clone()), Some(7)));
-        assert_eq!(find("b").unwrap().account, None);
+        assert_eq!(found.sources, None);
+        let found = find("b").unwrap();
+        assert_eq!((found.account, found.sources.as_deref()), (None, Some("[\"tickets\"]")));
         let twice = store.write(Durability::Relaxed, |sql| {
             api_keys::add(sql, &api_keys::ApiKey { id: "c".into(), ..key("a", None) })
         });

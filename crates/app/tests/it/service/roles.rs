@@ -9,7 +9,7 @@ use super::{Service, key};
 use crate::sandbox::Sandbox;
 
 /// The example of a row as a request; one that changes is about a job that there is not.
-fn example(path: &str, verb: Verb, example: &str) -> (String, Option<Value>) {
+pub(super) fn example(path: &str, verb: Verb, example: &str) -> (String, Option<Value>) {
     let mut fields: Value = serde_json::from_str(example).unwrap();
     let fields = fields.as_object_mut().unwrap();
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -222,18 +222,18 @@ pub struct PurgedSource {
     pub held: Option<HeldObsolete>,
 }
 
-fn list(context: &Context<'_>, _: &Caller<'_>, _: ListSources) -> Result<SourceList> {
+fn list(context: &Context<'_>, caller: &Caller<'_>, _: ListSources) -> Result<SourceList> {
     let Some(reader) = context.host.reader()? else { return Ok(SourceList { sources: Vec::new() }) };
-    let all = reader.read(jobs::list)?.into_iter();
+    let all = reader.read(jobs::list)?.into_iter().filter_map(|job| caller.source(Some(job)));
     let pushed = all.filter(|job| Sources::of_root(&job.root).are_pushed());
     let mut sources = pushed.map(|job| look_at(&reader, job)).collect::<Result<Vec<_>>>()?;
     sources.sort_by(|one, other| one.source.cmp(&other.source));
     Ok(SourceList { sources })
 }
 
-fn obsolete(context: &Context<'_>, _: &Caller<'_>, request: ListObsolete) -> Result<ObsoleteList> {
+fn obsolete(context: &Context<'_>, caller: &Caller<'_>, request: ListObsolete) -> Result<ObsoleteList> {
     let reader = context.existing()?;
-    let job = source_of(&reader, &request.source)?;
+    let job = source_of(&reader, &request.source, caller)?;
     let engine = context.engine(reader, None, &[]);
     let found = engine.list_obsolete(&job, request.run, (request.after, page::length(request.limit)))?;
     Ok(ObsoleteList { keys: found.keys, last: found.last, more: found.more })
@@ -245,7 +245,7 @@ fn delete_obsolete(
     request: DeleteObsolete,
 ) -> Result<EndedDeltaRun> {
     let DeleteObsolete { source, run, token, confirm } = request;
-    with(context, (&source, caller.name), |engine, job| {
+    with(context, (&source, caller), |engine, job| {
         let claim = Claim { epoch: run, token: &digest(&token) };
         let Finished { deleted, veto, held } = engine.delete_obsolete(job, claim, confirm)?;
         Ok(EndedDeltaRun { run, deleted, veto, held: held.map(HeldObsolete::from) })
@@ -254,7 +254,7 @@ fn delete_obsolete(
 
 fn clear(context: &Context<'_>, caller: &Caller<'_>, request: ClearSource) -> Result<ClearedSource> {
     let ClearSource { source, unlock } = request;
-    let cleared = with(context, (&source, caller.name), |engine, job| {
+    let cleared = with(context, (&source, caller), |engine, job| {
         if unlock {
             engine.unlock_delta_run(job)?;
         }
@@ -268,13 +268,13 @@ fn purge(context: &Context<'_>, caller: &Caller<'_>, request: PurgeSource) -> Re
     let PurgeSource { source, confirm, unlock } = request;
     if !confirm {
         let reader = context.existing()?;
-        let records = look_at(&reader, source_of(&reader, &source)?)?.records;
+        let records = look_at(&reader, source_of(&reader, &source, caller)?)?.records;
         let held = Some(HeldObsolete { obsolete: records, records });
         return Ok(PurgedSource { source, deleted: 0, held });
     }
     let token = digest(&api_keys::random()?);
     let client = format!("purge ({})", caller.name);
-    let ended = with(context, (&source, caller.name), |engine, job| {
+    let ended = with(context, (&source, caller), |engine, job| {
         if unlock {
             engine.unlock_delta_run(job)?;
         }

@@ -28,9 +28,9 @@ use crate::problem::{Code, Problem, Result};
 /// What a record says, none where it is deleted; or why it is not taken.
 type Checking = std::result::Result<Option<CheckedRecord>, String>;
 
-/// The job of a source. Whoever may only push is told of no other job.
-pub(super) fn source_of(reader: &Reader, name: &str) -> Result<Job> {
-    let found = reader.read(|sql| jobs::by_name(sql, name))?;
+/// The job of a source. Whoever may only push is told of no other job, and of no source that is not theirs.
+pub(super) fn source_of(reader: &Reader, name: &str, caller: &Caller<'_>) -> Result<Job> {
+    let found = caller.source(reader.read(|sql| jobs::by_name(sql, name))?);
     found.filter(|job| Sources::of_root(&job.root).are_pushed()).ok_or_else(|| {
         let sentence = format!(
             "there is no source `{name}` that applications push into; whoever may define jobs makes it: `ingather job define push:{name}`"
@@ -42,14 +42,14 @@ pub(super) fn source_of(reader: &Reader, name: &str) -> Result<Job> {
 /// Does something with the job of a source, as the engine that may write.
 pub(super) fn with<T>(
     context: &Context<'_>,
-    (source, by): (&str, &str),
+    (source, caller): (&str, &Caller<'_>),
     work: impl FnOnce(&Engine, &Job) -> Result<T>,
 ) -> Result<T> {
     let reader = context.existing()?;
-    let job = source_of(&reader, source)?;
+    let job = source_of(&reader, source, caller)?;
     let writing = context.host.write_beside("push")?;
     let engine = context.engine(writing.store.reader().clone(), Some(&writing), &[]);
-    work(&Engine { asked_by: by.to_owned(), ..engine }, &job)
+    work(&Engine { asked_by: caller.name.to_owned(), ..engine }, &job)
 }
 
 pub(super) fn digest(token: &str) -> String {
@@ -154,13 +154,12 @@ pub(super) fn records(
     let digest = token.as_deref().map(digest);
     let claim = run.zip(digest.as_deref()).map(|(epoch, token)| Claim { epoch, token });
     let through = Through { run: claim, channel: None };
-    let accepted = with(context, (&source, caller.name), |engine, job| {
-        Ok(engine.accept(job, through, &sent.pushes())?)
-    })?;
+    let accepted =
+        with(context, (&source, caller), |engine, job| Ok(engine.accept(job, through, &sent.pushes())?))?;
     Ok(PushedRecords { results: accepted.into_iter().map(PushResult::from).collect() })
 }
 
-pub(super) fn ticket(context: &Context<'_>, _: &Caller<'_>, request: ShowTicket) -> Result<TicketLook> {
+pub(super) fn ticket(context: &Context<'_>, caller: &Caller<'_>, request: ShowTicket) -> Result<TicketLook> {
     let no_such = || {
         Problem::new(
             Code::NoSuchTicket,
@@ -170,7 +169,7 @@ pub(super) fn ticket(context: &Context<'_>, _: &Caller<'_>, request: ShowTicket)
     let reader = context.existing()?;
     let found = reader.read(|sql| {
         let Some(ticket) = tickets::get(sql, request.ticket)? else { return Ok(None) };
-        let job = jobs::get(sql, ticket.job)?;
+        let job = caller.source(jobs::get(sql, ticket.job)?);
         Ok(job.map(|job| (ticket, job.name)))
     })?;
     let (ticket, source) = found.ok_or_else(no_such)?;
@@ -185,9 +184,13 @@ pub(super) fn ticket(context: &Context<'_>, _: &Caller<'_>, request: ShowTicket)
     Ok(TicketLook { ticket: number, source, key, op, accepted_at, report })
 }
 
-pub(super) fn reports(context: &Context<'_>, _: &Caller<'_>, request: ListReports) -> Result<ReportList> {
+pub(super) fn reports(
+    context: &Context<'_>,
+    caller: &Caller<'_>,
+    request: ListReports,
+) -> Result<ReportList> {
     let reader = context.existing()?;
-    let job = source_of(&reader, &request.source)?;
+    let job = source_of(&reader, &request.source, caller)?;
     let length = page::length(request.limit);
     let mut found = reader.read(|sql| tickets::reports(sql, job.id, request.after, length + 1))?;
     let more = found.len() > length;
@@ -232,7 +235,7 @@ pub(super) fn begin(
         DeltaMode::Full => engine_runs::DeltaMode::Full,
         DeltaMode::Additive => engine_runs::DeltaMode::Additive,
     };
-    let run = with(context, (&source, caller.name), |engine, job| {
+    let run = with(context, (&source, caller), |engine, job| {
         Ok(engine.open_delta_run(job, (mode, lease_ms), (&client, &digest(&token)))?)
     })?;
     Ok(OpenedDeltaRun { run, token, lease_seconds: (lease_ms / 1_000) as u32 })
@@ -248,7 +251,7 @@ pub(super) fn check(
     let digest = digest(&token);
     let checks: Vec<Check<'_>> =
         records.iter().map(|record| Check { key: &record.key, hash: record.hash.as_deref() }).collect();
-    let checked = with(context, (&source, caller.name), |engine, job| {
+    let checked = with(context, (&source, caller), |engine, job| {
         Ok(engine.check(job, Claim { epoch: run, token: &digest }, &checks)?)
     })?;
     let word = |checked: Checked| match checked {
@@ -263,7 +266,7 @@ pub(super) fn touch(context: &Context<'_>, caller: &Caller<'_>, request: TouchRe
     let TouchRecords { source, run, token, keys } = request;
     refuse_too_many(keys.len())?;
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-    with(context, (&source, caller.name), |engine, job| {
+    with(context, (&source, caller), |engine, job| {
         engine.touch(job, Claim { epoch: run, token: &digest(&token) }, &keys)?;
         Ok(Touched { run })
     })
@@ -275,7 +278,7 @@ pub(super) fn finish(
     request: FinishDeltaRun,
 ) -> Result<EndedDeltaRun> {
     let FinishDeltaRun { source, run, token, complete, confirm } = request;
-    with(context, (&source, caller.name), |engine, job| {
+    with(context, (&source, caller), |engine, job| {
         let claim = Claim { epoch: run, token: &digest(&token) };
         let finished = engine.finish_delta_run(job, claim, (complete, confirm))?;
         let held = finished.held.map(HeldObsolete::from);
@@ -289,15 +292,19 @@ pub(super) fn roll_back(
     request: RollBackDeltaRun,
 ) -> Result<EndedDeltaRun> {
     let RollBackDeltaRun { source, run, token } = request;
-    with(context, (&source, caller.name), |engine, job| {
+    with(context, (&source, caller), |engine, job| {
         engine.roll_back(job, Claim { epoch: run, token: &digest(&token) })?;
         Ok(EndedDeltaRun { run, deleted: 0, veto: None, held: None })
     })
 }
 
-pub(super) fn look(context: &Context<'_>, _: &Caller<'_>, request: ShowDeltaRun) -> Result<DeltaRunLook> {
+pub(super) fn look(
+    context: &Context<'_>,
+    caller: &Caller<'_>,
+    request: ShowDeltaRun,
+) -> Result<DeltaRunLook> {
     let reader = context.existing()?;
-    let job = source_of(&reader, &request.source)?;
+    let job = source_of(&reader, &request.source, caller)?;
     look_at(&reader, job)
 }
 
@@ -346,7 +353,7 @@ pub(super) fn look_at(reader: &Reader, job: Job) -> Result<DeltaRunLook> {
 
 pub(super) fn unlock(context: &Context<'_>, caller: &Caller<'_>, request: UnlockSource) -> Result<Unlocked> {
     let UnlockSource { source } = request;
-    let was_open = with(context, (&source, caller.name), |engine, job| Ok(engine.unlock_delta_run(job)?))?;
+    let was_open = with(context, (&source, caller), |engine, job| Ok(engine.unlock_delta_run(job)?))?;
     Ok(Unlocked { source, was_open })
 }
 

@@ -73,7 +73,7 @@ pub(super) fn is_of_name(c: char) -> bool {
 }
 
 /// Refuses names that nobody can type, or that look like something else; jobs that are stored keep theirs.
-fn refuse_name(name: &str) -> Result<()> {
+pub(crate) fn refuse_name(name: &str) -> Result<()> {
     let short = name.chars().count() <= NAME_MAX;
     if short
         && !name.is_empty()

@@ -2,6 +2,7 @@
 
 mod channels;
 mod clients;
+mod keys;
 mod pushed;
 mod site;
 mod wholes;

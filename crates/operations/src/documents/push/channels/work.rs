@@ -5,10 +5,10 @@ use ingather_engine::inbox::channels as engine_channels;
 use ingather_engine::inbox::delta_runs::Claim;
 use ingather_model::lifecycle::channel::State;
 use ingather_model::limits;
-use ingather_store::StoreError;
 use ingather_store::documents::inbox::channels::{self, Channel, ChannelReport, NewChannel};
 use ingather_store::documents::inbox::tickets;
 use ingather_store::jobs::{self, Job};
+use ingather_store::{Sql, StoreError};
 
 use super::super::PushResult;
 use super::super::work::{digest, pushes_of, refuse_too_many, with};
@@ -69,7 +69,7 @@ pub(super) fn open(context: &Context<'_>, caller: &Caller<'_>, request: OpenChan
     let client: String = client.chars().take(limits::CLIENT_LETTERS_MAX).collect();
     let new =
         NewChannel { client: &client, opened_by: caller.name, is_sync, lease_ms, throttle_ms, open_max };
-    let id = with(context, (&source, caller.name), |engine, job| Ok(engine.open_channel(job, new)?))?;
+    let id = with(context, (&source, caller), |engine, job| Ok(engine.open_channel(job, new)?))?;
     let (channel, job) = channel_of(context, caller, id)?;
     Ok(look(channel, job.as_ref()))
 }
@@ -90,11 +90,42 @@ fn channel_of(context: &Context<'_>, caller: &Caller<'_>, id: i64) -> Result<(Ch
         let job = jobs::get(sql, channel.job)?;
         Ok::<_, StoreError>(Some((channel, job)))
     })?;
-    found.filter(|(channel, _)| is_theirs(caller, channel)).ok_or_else(|| no_such(id))
+    let found = found.filter(|(channel, job)| is_theirs(caller, channel) && caller.is_told_of(job.as_ref()));
+    found.ok_or_else(|| no_such(id))
 }
 
 fn is_theirs(caller: &Caller<'_>, channel: &Channel) -> bool {
     channel.opened_by == caller.name || caller.has(Role::Operator)
+}
+
+/// So many channels after one that are of whoever asks. Where they may see some sources alone, nothing counts that is of others.
+fn theirs(
+    sql: &mut Sql<'_>,
+    caller: &Caller<'_>,
+    (mut after, most): (i64, usize),
+) -> std::result::Result<Vec<(Channel, Option<Job>)>, StoreError> {
+    let length = most.max(limits::LIST_PAGE_MAX as usize);
+    let mut found = Vec::new();
+    loop {
+        let page = channels::list(sql, after, length)?;
+        let is_last = page.len() < length;
+        for channel in page {
+            after = channel.id;
+            if !is_theirs(caller, &channel) {
+                continue;
+            }
+            let job = jobs::get(sql, channel.job)?;
+            if caller.is_told_of(job.as_ref()) {
+                found.push((channel, job));
+            }
+            if found.len() == most {
+                return Ok(found);
+            }
+        }
+        if is_last {
+            return Ok(found);
+        }
+    }
 }
 
 fn no_such(id: i64) -> Problem {
@@ -142,17 +173,11 @@ pub(super) fn list(context: &Context<'_>, caller: &Caller<'_>, request: ListChan
         return Ok(ChannelList { channels: Vec::new(), last: request.after, more: false });
     };
     let length = page::length(request.limit);
-    let (mut found, names) = reader.read(|sql| {
-        let found = channels::list(sql, request.after, length + 1)?;
-        let jobs = found.iter().map(|channel| jobs::get(sql, channel.job));
-        let jobs: std::result::Result<Vec<Option<Job>>, StoreError> = jobs.collect();
-        Ok::<_, StoreError>((found, jobs?))
-    })?;
+    let mut found = reader.read(|sql| theirs(sql, caller, (request.after, length + 1)))?;
     let more = found.len() > length;
     found.truncate(length);
-    let last = found.last().map_or(request.after, |channel| channel.id);
-    let theirs = found.into_iter().zip(names).filter(|(channel, _)| is_theirs(caller, channel));
-    let channels = theirs.map(|(channel, job)| look(channel, job.as_ref())).collect();
+    let last = found.last().map_or(request.after, |(channel, _)| channel.id);
+    let channels = found.into_iter().map(|(channel, job)| look(channel, job.as_ref())).collect();
     Ok(ChannelList { channels, last, more })
 }
 
@@ -183,7 +208,7 @@ pub(super) fn push(
     let claim = run.zip(digest.as_deref()).map(|(epoch, token)| Claim { epoch, token });
     let through = Through { run: claim, channel: Some(id) };
     let pushed = pushes_of(&records);
-    let accepted = with(context, (&job.name, caller.name), |engine, job| {
+    let accepted = with(context, (&job.name, caller), |engine, job| {
         Ok(engine.accept(job, through, &pushed.pushes())?)
     })?;
     let results: Vec<PushResult> = accepted.into_iter().map(PushResult::from).collect();
