@@ -1,11 +1,12 @@
 //! What applications push (decision 0051): each record is a document of the job of its source, kept until it is deleted. Accepting one writes the record, a
 //! ticket and the request for a visit in one transaction; the end of that visit completes the ticket, once.
 //!
-//! Reading order: here is what can be pushed · `accepting` writes it · `run::tickets` completes what was asked · `delta_runs` opens, checks and ends passes of applications
+//! Reading order: here is what can be pushed · `accepting` writes it · `run::tickets` completes what was asked · `claims` says to whom a delta run belongs, `delta_runs` opens, checks and ends passes of applications
 //! over their whole sources, `obsolete` deletes what these have not met · `channels` are what applications push through that want a report of everything · `reading` hands records to the connector.
 
 mod accepting;
 pub mod channels;
+mod claims;
 pub mod delta_runs;
 mod obsolete;
 mod reading;
@@ -29,7 +30,7 @@ use ingather_store::turns::lock;
 use ingather_store::{Durability, Sql, StoreError, containers};
 
 use self::accepting::Taken;
-use self::delta_runs::Claim;
+use self::claims::Claim;
 pub use self::obsolete::ObsoletePage;
 use self::reading::Records;
 use crate::delivery::writer::Writer;
@@ -122,7 +123,7 @@ impl Engine {
         let (writer, inbox) = self.inbox_of(job)?;
         let accept = |sql: &mut Sql<'_>, now: i64| {
             let run = match through.run {
-                Some(claim) => Some(match delta_runs::claimed(sql, job, claim, now)? {
+                Some(claim) => Some(match claims::claimed(sql, job, claim, now)? {
                     Ok(run) => run.epoch,
                     Err(error) => return Ok(Err(error)),
                 }),

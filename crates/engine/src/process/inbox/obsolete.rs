@@ -10,7 +10,7 @@ use ingather_store::jobs::Job;
 use ingather_store::{Reader, StoreError, states};
 use roaring::RoaringTreemap;
 
-use super::delta_runs::{Claim, DeltaMode, Finished, OPEN, is_locked, locked, not_open};
+use super::claims::{Claim, DeltaMode, Finished, OPEN, is_locked, locked, not_open};
 use super::{Ask, Push};
 use crate::engine::Engine;
 use crate::error::Result;
