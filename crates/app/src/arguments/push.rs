@@ -90,9 +90,9 @@ pub(crate) enum Source {
         /// Name of the source
         source: String,
     },
-    /// Forget the hashes of all records, so that clients push them again; outputs keep what they have
+    /// Forget the hashes of all records, so that clients push them again
     ///
-    /// For a client whose hashes did not tell all versions apart, or whose records are to be read anew.
+    /// Outputs keep what they have. For a client whose hashes did not tell all versions apart, or whose records are to be read anew.
     #[command(after_help = "Examples:\n  \
         ingather source clear tickets\n  \
         ingather source clear tickets --unlock\n\n\

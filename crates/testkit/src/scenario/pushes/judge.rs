@@ -219,12 +219,13 @@ fn explain(source: &mut Source, (calls, all): (&[&Called], &BTreeMap<i64, Ticket
         if called.answer.as_ref().is_err_and(|error| refusal(error).is_some()) {
             continue;
         }
-        let mut last = 0;
-        for record in taken(&called.call) {
-            let next = new.iter().find(|(number, ticket)| **number > last && is_of(ticket, record));
-            if let Some(number) = next.map(|(number, _)| *number) {
+        // From the last one on: of a key that a call has twice, the first may have been there so and have no ticket, the last one has what stands.
+        let mut before = i64::MAX;
+        for record in taken(&called.call).collect::<Vec<_>>().into_iter().rev() {
+            let found = new.iter().rfind(|(number, ticket)| **number < before && is_of(ticket, record));
+            if let Some(number) = found.map(|(number, _)| *number) {
                 new.remove(&number);
-                last = number;
+                before = number;
                 known.push((record.key.clone(), Known::of(record, number)));
             }
         }

@@ -60,7 +60,7 @@ impl<'s> Source<'s> {
 
 /// How many documents an index holds of the source.
 fn found(sandbox: &Sandbox) -> usize {
-    let limit = ["search", "lamp", "--all", "--limit", "1000", "--json"];
+    let limit = ["search", "lamp", "--all", "--limit", "10", "--json"];
     sandbox.run(&limit).documents().len()
 }
 
@@ -178,7 +178,7 @@ fn a_purge_that_a_kill_cuts_off_is_made_again() {
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let sandbox = Sandbox::new(kept);
         let source = Source::begin(&sandbox);
-        source.push(0..4_500);
+        source.push(0..1_200);
         // Killed once it has deleted some.
         std::thread::scope(|scope| {
             let purging = scope.spawn(|| {
@@ -187,7 +187,7 @@ fn a_purge_that_a_kill_cuts_off_is_made_again() {
             });
             comes(|| {
                 let left = source.records();
-                left < 4_500 || purging.is_finished()
+                left < 1_200 || purging.is_finished()
             });
             kill_process(source.service.pid(), Signal::KILL).unwrap();
         });
