@@ -90,11 +90,12 @@ impl Watches {
             let is_busy = process.works_on(job.id);
             if watched.passes.is_under_way() && !is_busy {
                 // Read now: what the caller has read of the job may be from before its end, and a pass would count as one that failed.
-                let last = engine(&job).reader.read(|sql| runs::list(sql, job.id, 1))?;
+                let reader = engine(&job).reader;
+                let last = reader.read(|sql| runs::list(sql, job.id, 1))?;
                 watched.end(steady, last.first());
                 // Not after now: what has fallen due since it began, it had no time for.
                 let begun = watched.begun;
-                watched.due = next_due(&engine(&job).reader, job.id, begun)?;
+                watched.due = next_due(&reader, job.id, begun)?;
             }
             // Not while a pass is under way, which may have looked already.
             if watched.is_pushed && !watched.passes.is_under_way() && process.take_pushed(job.id) {

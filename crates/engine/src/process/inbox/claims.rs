@@ -101,8 +101,7 @@ pub(super) fn claimed(
     if run.state != OPEN && !failpoint(Failpoint::EndedRunGoesOn) {
         return Ok(Err(not_open(job, run.epoch, &run.state)));
     }
-    let is_over = now >= run.seen_at.saturating_add(run.lease_ms);
-    if is_over && !failpoint(Failpoint::LeaseOfRunIgnored) {
+    if run.is_lapsed(now) && !failpoint(Failpoint::LeaseOfRunIgnored) {
         delta_runs::end(sql, job.id, run.epoch, (EXPIRED, now))?;
         return Ok(Err(not_open(job, run.epoch, EXPIRED)));
     }
@@ -118,8 +117,7 @@ pub(super) fn is_locked(
     if last.state != OPEN {
         return Ok(false);
     }
-    let is_over = now >= last.seen_at.saturating_add(last.lease_ms);
-    if is_over && !failpoint(Failpoint::LeaseOfRunForEver) {
+    if last.is_lapsed(now) && !failpoint(Failpoint::LeaseOfRunForEver) {
         delta_runs::end(sql, job.id, last.epoch, (EXPIRED, now))?;
         return Ok(false);
     }

@@ -94,9 +94,7 @@ impl Engine {
         let hasher = self.reader.hasher();
         let keys: Vec<_> =
             checks.iter().map(|check| hasher.key(check.key, parent_bytes(check.key))).collect();
-        self.within(job, claim, |sql, _, now| {
-            // First: on PostgreSQL a deletion of what the run has not met waits for this call, or the other way round.
-            delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
+        self.within(job, claim, |sql, run, now| {
             let ids = documents_of(sql, job.id, &keys)?;
             let known: Vec<i64> = ids.values().copied().collect();
             let records = records::get(sql, &known)?;
@@ -122,6 +120,11 @@ impl Engine {
             if !failpoint(Failpoint::CheckedIsUnmet) {
                 mark(sql, (job.id, claim.epoch), &met)?;
             }
+            delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
+            let gone = deleted_meanwhile(sql, (job.id, run), &met)?;
+            let is_gone = |key| ids.get(key).is_some_and(|id| gone.contains(*id as u64));
+            let gone = checked.iter_mut().zip(&keys).filter(|(_, key)| is_gone(key));
+            gone.for_each(|(checked, _)| *checked = Checked::New);
             Ok(checked)
         })
     }
@@ -134,13 +137,12 @@ impl Engine {
         let hasher = self.reader.hasher();
         let keys: Vec<_> = keys.iter().map(|key| hasher.key(key, parent_bytes(key))).collect();
         self.within(job, claim, |sql, _, now| {
-            delta_runs::seen(sql, job.id, claim.epoch, (now, keys.len() as i64))?;
             let met = documents_of(sql, job.id, &keys)?.into_values().map(|id| id as u64).collect();
             leave_before(sql, &met)?;
             if !failpoint(Failpoint::TouchedIsUnmet) {
                 mark(sql, (job.id, claim.epoch), &met)?;
             }
-            Ok(())
+            delta_runs::seen(sql, job.id, claim.epoch, (now, keys.len() as i64))
         })
     }
 
@@ -230,6 +232,22 @@ impl Engine {
             None => delta_runs::last(sql, job.id),
         })?)
     }
+}
+
+/// Those of records that their own delta run has deleted since it was read: on PostgreSQL another call of it may have, and has ended before this transaction
+/// wrote the row of the run.
+fn deleted_meanwhile(
+    sql: &mut Sql<'_>,
+    (job, run): (JobId, &DeltaRun),
+    met: &RoaringTreemap,
+) -> std::result::Result<RoaringTreemap, StoreError> {
+    let deleted = delta_runs::get(sql, job, run.epoch)?.map(|run| run.deleted);
+    if deleted == Some(run.deleted) {
+        return Ok(RoaringTreemap::new());
+    }
+    let ids: Vec<i64> = met.iter().map(|id| id as i64).collect();
+    let there: RoaringTreemap = records::present(sql, &ids)?.into_iter().map(|id| id as u64).collect();
+    Ok(met - there)
 }
 
 fn is_same(record: &Record, hash: Option<&str>) -> bool {

@@ -11,7 +11,7 @@ use ingather_store::{Reader, StoreError, states};
 use roaring::RoaringTreemap;
 
 use super::claims::{Claim, DeltaMode, Finished, OPEN, is_locked, locked, not_open};
-use super::{Ask, Push};
+use super::{Ask, InboxOf, Push};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::run::id_set;
@@ -69,9 +69,10 @@ impl Engine {
     /// # Errors
     /// `NotOpen`; what the store says.
     pub fn list_obsolete(&self, job: &Job, epoch: i64, (after, most): (i64, usize)) -> Result<ObsoletePage> {
-        let run = self.delta_run(job, Some(epoch))?;
-        let Some(run) = run.filter(|run| run.state == OPEN) else {
-            return Err(not_open(job, epoch, "or never was"));
+        let run = match self.delta_run(job, Some(epoch))? {
+            Some(run) if run.state == OPEN => run,
+            Some(run) => return Err(not_open(job, epoch, &run.state)),
+            None => return Err(not_open(job, epoch, "never was")),
         };
         let met = Met::read(&self.reader, job, &run)?;
         let (mut found, mut last) = (Vec::new(), after);
@@ -167,9 +168,10 @@ impl Engine {
         if is_much && is_guarded && !confirmed {
             return Ok(Unmet::Held(would, all));
         }
+        let (_, inbox) = self.inbox_of(job)?;
         let mut deleted = 0;
         for ids in obsolete.chunks(limits::RECORDS_AT_ONCE_MAX) {
-            deleted += self.delete_some(job, claim, (ids, run.watermark), &mut met)?;
+            deleted += self.delete_some(&inbox, claim, (ids, run.watermark), &mut met)?;
             self.process.pushed(job.id);
         }
         Ok(Unmet::Deleted(deleted))
@@ -191,31 +193,32 @@ impl Engine {
     /// Deletes records that a delta run has not met; those stay that were pushed since it began, or met since `met` was read.
     fn delete_some(
         &self,
-        job: &Job,
+        inbox: &InboxOf<'_>,
         claim: Claim<'_>,
         (ids, watermark): (&[i64], i64),
         met: &mut Met,
     ) -> Result<u64> {
-        let (_, inbox) = self.inbox_of(job)?;
+        let job = inbox.job;
         let (deleted, since) = self.within(job, claim, |sql, run, now| {
-            // First: calls of its client wait for this one, or have their marks in what is read below.
-            delta_runs::seen(sql, job.id, run.epoch, (now, 0))?;
             // On PostgreSQL one of them may be pushed again between the look and the deletion.
             let known = states::hold(sql, ids)?;
+            let is_obsolete = |record: &Record| {
+                let is_since = record.ticket > watermark && !failpoint(Failpoint::ObsoleteOfBefore);
+                record.present && !is_since && !met.ids.contains(record.document as u64)
+            };
+            let obsolete = records::get(sql, &known)?.into_iter().filter(is_obsolete);
+            let mut still: Vec<i64> = obsolete.map(|record| record.document).collect();
+            // In the order in which all calls lock: records, what they were before, the run.
+            records::leave_before(sql, &still, None)?;
+            delta_runs::seen(sql, job.id, run.epoch, (now, 0))?;
+            // Calls of its client have marked what they met before that, or see what is deleted here.
             let mut since = Met { ids: RoaringTreemap::new(), last: met.last };
             since.add(delta_runs::marks(sql, job.id, run.epoch, met.last)?)?;
-            let is_left = |record: &Record| {
-                let is_since = record.ticket > watermark && !failpoint(Failpoint::ObsoleteOfBefore);
-                let id = record.document as u64;
-                is_since || met.ids.contains(id) || since.ids.contains(id)
-            };
-            let records = records::get(sql, &known)?.into_iter();
-            let still = records.filter(|record| record.present && !is_left(record));
-            let still: Vec<i64> = still.map(|record| record.document).collect();
+            still.retain(|id| !since.ids.contains(*id as u64));
             let names = documents::names(sql, &still)?;
             let delete = |name| Push { key: name, ask: Ask::Delete, user_ref: None };
             let pushes: Vec<Push<'_>> = names.iter().map(|(_, name)| delete(name)).collect();
-            self.accept_in(sql, (&inbox, None, now), &pushes)?;
+            self.accept_in(sql, (inbox, None, now), &pushes)?;
             delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))?;
             Ok((pushes.len() as u64, since))
         })?;

@@ -89,6 +89,17 @@ impl Watched {
         waited
     }
 
+    /// After some time something changes, and a pass begins; its job as it was then.
+    fn begin_another(&mut self) -> Job {
+        self.world.clock.pass(10_000);
+        self.change();
+        self.world.clock.pass(GRAIN);
+        assert_eq!(self.due(), Ok(()));
+        let (job, engine) = (self.world.find("docs").unwrap(), self.engine());
+        self.watches.begin(&job, &engine, &self.world.clock);
+        job
+    }
+
     fn tell(&self, told: Told) {
         locked(&self.world.source).told.as_mut().unwrap().push_back(told);
     }
@@ -197,12 +208,7 @@ fn a_document_that_waits_begins_the_next_pass_and_keeps_none_open() {
 fn a_pass_that_ends_after_its_job_was_read_is_not_taken_for_one_that_failed() {
     let mut watched = Watched::new(Kind::Sqlite, true);
     watched.pass();
-    watched.world.clock.pass(10_000);
-    watched.change();
-    watched.world.clock.pass(GRAIN);
-    assert_eq!(watched.due(), Ok(()));
-    let (read_before, engine) = (watched.world.find("docs").unwrap(), watched.engine());
-    watched.watches.begin(&read_before, &engine, &watched.world.clock);
+    let read_before = watched.begin_another();
     let _ = watched.world.run("docs", PASS);
     assert_eq!(watched.due_by(read_before), Err(Some(limits::PASS_WATCHED_MS)));
 }
@@ -211,12 +217,7 @@ fn a_pass_that_ends_after_its_job_was_read_is_not_taken_for_one_that_failed() {
 fn a_pass_that_could_not_look_is_made_again_after_a_minute_and_a_pause_lets_none_begin() {
     let mut watched = Watched::new(Kind::Sqlite, true);
     watched.pass();
-    watched.world.clock.pass(10_000);
-    watched.change();
-    watched.world.clock.pass(GRAIN);
-    assert_eq!(watched.due(), Ok(()));
-    let (job, engine) = (watched.world.find("docs").unwrap(), watched.engine());
-    watched.watches.begin(&job, &engine, &watched.world.clock);
+    let job = watched.begin_another();
     watched.watches.refused(job.id, &watched.world.clock);
     assert_eq!(watched.due(), Err(Some(limits::PASS_RETRY_MS)));
     watched.world.engine().pause(job.id, true).unwrap();

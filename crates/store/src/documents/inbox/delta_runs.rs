@@ -38,6 +38,13 @@ pub struct DeltaRun {
     pub deleted: i64,
 }
 
+impl DeltaRun {
+    /// Whether its client gave no sign of life for as long as its lease.
+    pub fn is_lapsed(&self, now: i64) -> bool {
+        now >= self.seen_at.saturating_add(self.lease_ms)
+    }
+}
+
 fn read(row: &Row<'_>) -> Result<DeltaRun> {
     Ok(DeltaRun {
         epoch: row.int(0)?,

@@ -5,7 +5,7 @@ mod clients;
 mod keys;
 mod pushed;
 mod site;
-mod wholes;
+mod sources;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

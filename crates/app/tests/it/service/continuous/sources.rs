@@ -1,4 +1,4 @@
-//! Sources as wholes: what a delta run has not met is told and deleted before its end, a source forgets hashes, and all of it goes.
+//! Sources that clients push into, each as a whole: what a delta run has not met is told and deleted before its end, a source forgets hashes, and all of it goes.
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
