@@ -1,7 +1,9 @@
 //! The floors: the least that the same work can cost, as small programs in this one.
 
 mod bare_index;
+pub(crate) mod commits;
 mod crawl;
+pub(crate) mod queues;
 mod walk;
 
 use std::path::Path;
@@ -14,6 +16,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         ["walk", root] => walk::look(Path::new(root)),
         ["read", root] => walk::read(Path::new(root)),
         ["crawl", root, reader, state] => crawl::crawl(root, reader, Path::new(state)),
+        ["table"] => commits::serve(),
         ["index", root, into] => bare_index::run(Path::new(root), Path::new(into)),
         _ => Err(format!("there is no floor {words:?}").into()),
     }

@@ -11,6 +11,7 @@ mod inventory;
 mod many_jobs;
 mod moves;
 mod postgres;
+mod pushed;
 mod reading;
 mod real_tree;
 pub(crate) mod search;
@@ -64,6 +65,7 @@ pub(crate) const ALL: &[Row] = &[
     Row { name: "at-once", measure: at_once::measure },
     Row { name: "authorities", measure: authorities::measure },
     Row { name: "served", measure: served::measure },
+    Row { name: "pushed", measure: pushed::measure },
     Row { name: "fairness", measure: inventory::fairness },
     Row { name: "crawl", measure: crawl::first },
     Row { name: "crawl-again", measure: crawl::again },

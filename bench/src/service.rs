@@ -76,16 +76,13 @@ impl Service {
 
     /// A client of it.
     pub(crate) fn client(&self) -> Result<Client> {
-        let stream = BufReader::new(TcpStream::connect(self.address)?);
-        stream.get_ref().set_nodelay(true)?;
-        stream.get_ref().set_read_timeout(Some(LONGEST))?;
-        Ok(Client { address: self.address, key: self.key.clone(), stream })
+        Client::new(self.address, self.key.clone())
     }
 
     /// What happens to runs from now on: the name of each job whose run has ended.
     pub(crate) fn ended(&self) -> Result<impl Iterator<Item = String> + Send + use<>> {
         let mut client = self.client()?;
-        client.send("GET", "/api/v1/stream", None)?;
+        client.send("GET", "/api/v1/stream", "")?;
         let mut is_end = false;
         let ended = move |line: String| -> Option<String> {
             if let Some(event) = line.strip_prefix("event:") {
@@ -115,8 +112,12 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn send(&mut self, verb: &str, path: &str, body: Option<&Value>) -> std::io::Result<()> {
-        let body = body.map(Value::to_string).unwrap_or_default();
+    /// One with a key.
+    pub(crate) fn new(address: SocketAddr, key: String) -> Result<Client> {
+        Ok(Client { address, key, stream: connected(address)? })
+    }
+
+    fn send(&mut self, verb: &str, path: &str, body: &str) -> std::io::Result<()> {
         let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
         let text = format!(
             "{verb} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {}\r\n{kind}Content-Length: {}\r\n\r\n{body}",
@@ -148,7 +149,12 @@ impl Client {
         Ok((status, body))
     }
 
-    fn exchange(&mut self, verb: &str, path: &str, body: Option<&Value>) -> std::io::Result<(u16, Vec<u8>)> {
+    /// Sends a body that is JSON already; the status and the body of the answer.
+    pub(crate) fn post(&mut self, path: &str, body: &str) -> Result<(u16, Vec<u8>)> {
+        Ok(self.exchange("POST", &format!("/api/v1{path}"), body)?)
+    }
+
+    fn exchange(&mut self, verb: &str, path: &str, body: &str) -> std::io::Result<(u16, Vec<u8>)> {
         self.send(verb, path, body)?;
         self.receive()
     }
@@ -156,13 +162,12 @@ impl Client {
     /// Asks; a service that has let the connection go, which it does with one that rests, is asked on a new one.
     pub(crate) fn ask(&mut self, verb: &str, path: &str, body: Option<&Value>) -> Result<Answer> {
         let path = format!("/api/v1{path}");
-        let (status, body) = match self.exchange(verb, &path, body) {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let (status, body) = match self.exchange(verb, &path, &body) {
             Ok(answer) => answer,
             Err(_) => {
-                self.stream = BufReader::new(TcpStream::connect(self.address)?);
-                self.stream.get_ref().set_nodelay(true)?;
-                self.stream.get_ref().set_read_timeout(Some(LONGEST))?;
-                self.exchange(verb, &path, body)?
+                self.stream = connected(self.address)?;
+                self.exchange(verb, &path, &body)?
             }
         };
         let body = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body)? };
@@ -171,7 +176,7 @@ impl Client {
 
     /// What stands at a path that is no operation, as text.
     pub(crate) fn text(&mut self, path: &str) -> Result<String> {
-        let (status, body) = self.exchange("GET", path, None)?;
+        let (status, body) = self.exchange("GET", path, "")?;
         match status {
             200 => Ok(String::from_utf8(body)?),
             _ => Err(format!("GET {path}: {status}").into()),
@@ -253,6 +258,13 @@ impl Client {
         })?;
         Ok((last, waited / 1_000.0))
     }
+}
+
+fn connected(address: SocketAddr) -> std::io::Result<BufReader<TcpStream>> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(LONGEST))?;
+    Ok(BufReader::new(stream))
 }
 
 /// The number of the last run of a job.

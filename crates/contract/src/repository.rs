@@ -184,10 +184,10 @@ pub trait Repository: Send + Sync {
         None
     }
 
-    /// The container of what is pushed into the source, where its documents are what applications push
+    /// What takes in what is pushed into the source, where its documents are what applications push
     /// ([`Inbox`]). Whoever pushes one asks for its visit, so that no date has it looked at; what goes was told to go, and no guard
     /// holds it.
-    fn pushed(&self) -> Option<ContainerReport> {
+    fn pushed(&self) -> Option<Receives> {
         None
     }
 
@@ -274,6 +274,24 @@ pub struct Skipped {
     pub key: String,
     /// Stable word and sentence.
     pub reason: Reason,
+}
+
+/// What takes in what applications push into a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receives {
+    /// The container of it all.
+    pub container: ContainerReport,
+    /// How much of it there may be.
+    pub quotas: Quotas,
+}
+
+/// How much applications may push into a source; none: as much as there is room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quotas {
+    /// Records that are there at once.
+    pub records_max: Option<u64>,
+    /// Records and deletions of a minute.
+    pub records_a_minute_max: Option<u32>,
 }
 
 /// A folder or share that rules access to what is in it (design 4.20).

@@ -91,7 +91,7 @@ problems! {
     RunExpired = "run_expired", 410, USAGE, "The delta run is not open any more.", "Open another one.";
     NoSuchChannel = "no_such_channel", 404, USAGE, "There is no such channel.", "`GET /api/v1/channels` has those that there are; open another one.";
     Shutdown = "shutdown", 410, USAGE, "The channel takes nothing any more.", "Open another one.";
-    Throttled = "throttled", 429, UNABLE, "The channel takes nothing more for a time.", "Push again when reports say that tickets are completed.";
+    Throttled = "throttled", 429, UNABLE, "The channel, or its source, takes nothing more for a time.", "Push again later: a channel takes more when reports say that tickets are completed, a source as many a minute as its settings say.";
     UnsupportedMode = "unsupported_mode", 501, UNABLE, "The mode is not offered.", "Take one of `GET /api/v1/capabilities`.";
     BadToken = "bad_token", 412, USAGE, "The token does not belong to the delta run.", "Send the one that the run was opened with.";
     NoSuchApiKey = "no_such_api_key", 404, USAGE, "There is no API key of that name.", "Take a name of `ingather api-key list`.";

@@ -7,8 +7,8 @@ use ingather_contract::call::CallContext;
 use ingather_contract::inbox::{Inbox, ListedRecord, ReceivedRecord};
 use ingather_contract::refers::{Asked, Leads, ReadPage, Refers, VisitAnswer};
 use ingather_contract::repository::{
-    ContainerReport, Group, HostContext, Item, Listing, Named, Observed, Page, Presence, ReadContent,
-    Repository, RepositoryCapabilities, RepositoryKind,
+    ContainerReport, Group, HostContext, Item, Listing, Named, Observed, Page, Presence, Quotas, ReadContent,
+    Receives, Repository, RepositoryCapabilities, RepositoryKind,
 };
 use ingather_contract::settings;
 use ingather_model::access::{Acl, UNIX_FORMS, is_misspelled};
@@ -75,6 +75,14 @@ struct Settings {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[garde(length(max = limits::WEB_PATTERNS_MAX), custom(are_addresses))]
     address_prefixes: Vec<String>,
+    /// Records that it has at most; as many as there is room for when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[garde(inner(range(min = 1)))]
+    records_max: Option<u64>,
+    /// Records and deletions that it takes in a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[garde(inner(range(min = 1)))]
+    records_a_minute_max: Option<u32>,
 }
 
 fn are_addresses(addresses: &[String], _: &()) -> garde::Result {
@@ -131,8 +139,9 @@ pub fn acl_of(tokens: &[String]) -> Acl {
 fn open(source: &serde_json::Value, host: &HostContext) -> Result<Arc<dyn Repository>, Fault> {
     let settings: Settings = settings::read(source)?;
     let acl = acl_of(settings.access.as_deref().unwrap_or_default());
-    let Settings { root, address_prefixes, .. } = settings;
-    Ok(Arc::new(Source { root, acl, address_prefixes, inbox: host.inbox.clone() }))
+    let Settings { root, address_prefixes, records_max, records_a_minute_max, .. } = settings;
+    let quotas = Quotas { records_max, records_a_minute_max };
+    Ok(Arc::new(Source { root, acl, address_prefixes, quotas, inbox: host.inbox.clone() }))
 }
 
 /// One source of one job.
@@ -142,6 +151,7 @@ struct Source {
     acl: Acl,
     /// Beginnings of keys that are addresses.
     address_prefixes: Vec<String>,
+    quotas: Quotas,
     inbox: Option<Arc<dyn Inbox>>,
 }
 
@@ -246,8 +256,8 @@ impl Repository for Source {
         Some(self)
     }
 
-    fn pushed(&self) -> Option<ContainerReport> {
-        Some(container())
+    fn pushed(&self) -> Option<Receives> {
+        Some(Receives { container: container(), quotas: self.quotas })
     }
 }
 

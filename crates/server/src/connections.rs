@@ -118,7 +118,7 @@ impl Front {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             // One more looks at the inventory for whoever watches the service.
-            .max_blocking_threads(limits::HTTP_OPERATIONS_MAX + 1)
+            .max_blocking_threads(limits::HTTP_OPERATIONS_MAX + limits::HTTP_PUSHES_MAX + 1)
             .build()?;
         let alive = async {
             let Some((every, sign)) = self.sign_of_life else { return std::future::pending::<()>().await };

@@ -55,7 +55,7 @@ pub(crate) fn told(code: Code, kind: &'static str, told: &Value) -> Response {
     if let Some(challenge) = challenge {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }
-    if [Code::Busy, Code::TooMany, Code::AuthorityAway].contains(&row.code) {
+    if [Code::Busy, Code::TooMany, Code::Throttled, Code::AuthorityAway].contains(&row.code) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(limits::HTTP_RETRY_AFTER_S));
     }
     response

@@ -1,7 +1,7 @@
 //! A request of an operation, made of what a client sent: parts of the path, the query, and a body of JSON. Each names fields of the
 //! request; none may be named twice.
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::{HeaderMap, HeaderName, Uri, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use ingather_model::limits;
@@ -28,9 +28,25 @@ pub(crate) async fn body(body: Body, most: usize) -> Result<Bytes> {
         Problem::new(Code::TooSlow, sentence)
     })?;
     read.map(http_body_util::Collected::to_bytes).map_err(|error| match error.is::<LengthLimitError>() {
-        true => Problem::new(Code::TooLarge, format!("a body has at most {most} bytes; send less")),
+        true => too_large(most),
         false => Problem::usage(format!("the body cannot be read: {error}; send it again")),
     })
+}
+
+/// How many bytes a body may have, as far as its head says; nothing is read of one that has more than it may.
+///
+/// # Errors
+/// `TooLarge`.
+pub(crate) fn refuse_too_large(body: &Body, most: usize) -> Result<usize> {
+    let told = body.size_hint();
+    match usize::try_from(told.lower()).unwrap_or(usize::MAX) {
+        least if least > most => Err(too_large(most)),
+        _ => Ok(told.upper().and_then(|bytes| bytes.try_into().ok()).unwrap_or(most)),
+    }
+}
+
+fn too_large(most: usize) -> Problem {
+    Problem::new(Code::TooLarge, format!("a body has at most {most} bytes; send less"))
 }
 
 /// The request of an operation as JSON.

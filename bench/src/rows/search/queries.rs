@@ -82,7 +82,7 @@ fn mixed() -> Vec<String> {
 }
 
 /// Processor time of this thread, milliseconds: what a query takes on a machine that has nothing else to do.
-pub(in crate::rows) fn milliseconds() -> f64 {
+pub(crate) fn milliseconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }

@@ -26,6 +26,8 @@ use ingather_model::job::notify::Notify;
 
 use self::authorities::Authorities;
 use self::events::EventWaits;
+use self::inbox::group_commit::GroupCommits;
+use self::inbox::quotas::Usages;
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
 use self::searches::Searches;
 use self::throttles::{Rules, Throttles};
@@ -84,6 +86,10 @@ pub struct Process {
     unwatched: Mutex<BTreeMap<JobId, String>>,
     /// Jobs into whose sources something was pushed that no pass was begun for yet.
     pub(crate) pushed_into: Mutex<BTreeSet<JobId>>,
+    /// What clients push at once.
+    pub(crate) group_commits: GroupCommits,
+    /// How much they have pushed into sources with quotas.
+    pub(crate) usages: Usages,
     /// Jobs whose last run could not begin, and why.
     refused: Mutex<BTreeMap<JobId, String>>,
     /// Days that the history of a job is kept which says nothing of that.
@@ -118,6 +124,8 @@ impl Process {
             pausing: Mutex::default(),
             unwatched: Mutex::default(),
             pushed_into: Mutex::default(),
+            group_commits: GroupCommits::default(),
+            usages: Usages::default(),
             refused: Mutex::default(),
             history_days: AtomicU32::new(limits::HISTORY_DAYS),
             notifies: Mutex::new(Arc::from([])),

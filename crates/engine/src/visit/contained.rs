@@ -12,8 +12,8 @@ use std::sync::Arc;
 use ingather_contract::call::CallContext;
 use ingather_contract::refers::{Asked, ReadPage, Refers, VisitAnswer};
 use ingather_contract::repository::{
-    ContainerReport, Listing, Named, Observed, Page, Presence, ReadContent, Repository, SourceStatus, Told,
-    Watch, Watching,
+    ContainerReport, Listing, Named, Observed, Page, Presence, ReadContent, Receives, Repository,
+    SourceStatus, Told, Watch, Watching,
 };
 use ingather_model::access::Acl;
 use ingather_model::fairness::pace::Pace;
@@ -52,7 +52,7 @@ fn reason(panic: &(dyn Any + Send)) -> Reason {
 struct Contained(Arc<dyn Repository>);
 
 impl Repository for Contained {
-    fn pushed(&self) -> Option<ContainerReport> {
+    fn pushed(&self) -> Option<Receives> {
         self.0.pushed()
     }
 

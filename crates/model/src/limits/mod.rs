@@ -677,6 +677,10 @@ pub const HTTP_SOCKET_CONNECTIONS_MAX: usize = 64;
 pub const HTTP_USER_ACLS_CONNECTIONS_MAX: usize = 256;
 /// Operations that a service does at once: each has a thread, and most read a database that has few connections.
 pub const HTTP_OPERATIONS_MAX: usize = 16;
+/// Pushes that a service does at once, apart from these: they wait for the disk together, and keep nobody from searching.
+pub const HTTP_PUSHES_MAX: usize = 64;
+/// Bytes of bodies with more than [`HTTP_BODY_BYTES_MAX`] that a service has at once: those of eight of the largest calls.
+pub const HTTP_LARGE_BODIES_BYTES_MAX: usize = 64 << 20;
 /// Longest wait of a request for one of these operations to end, milliseconds: ten of the operations that a person sees as immediate.
 pub const HTTP_OPERATION_WAIT_MS_MAX: u64 = 500;
 /// Requests with tokens of providers that a service answers at once: half of its operations, so that strangers who make up tokens, and people

@@ -12,6 +12,16 @@ pub const RECORD_CONTENT_BYTES_MAX: usize = 4 << 20;
 pub const RECORDS_AT_ONCE_MAX: usize = 1_000;
 /// Bytes of the records of one call.
 pub const RECORDS_BYTES_MAX: usize = 8 << 20;
+/// Records of calls that share a transaction: as many as one call may have, so that nobody who waits behind it waits longer than behind that.
+pub const GROUP_RECORDS_MAX: usize = RECORDS_AT_ONCE_MAX;
+/// Bytes of their keys and contents, likewise.
+pub const GROUP_BYTES_MAX: usize = RECORDS_BYTES_MAX;
+/// What a quota of pushes is of: a minute, microseconds.
+pub const QUOTA_US: i64 = 60_000_000;
+/// How long the records of a source with a quota are known after they were counted, milliseconds: deletions and aborts are not followed one by one.
+pub const QUOTA_COUNTED_MS: i64 = 60_000;
+/// The same of a source that is full, which somebody may be making room in.
+pub const QUOTA_FULL_MS: i64 = 1_000;
 /// Sources that a key names into which alone it may push: more are hardly one client's.
 pub const KEY_SOURCES_MAX: usize = 64;
 /// Reports of a source that are kept: what became of tickets before is forgotten.

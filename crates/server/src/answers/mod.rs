@@ -43,6 +43,10 @@ use crate::stream::Streams;
 pub(crate) struct Answers {
     service: Arc<dyn Service>,
     free: Arc<Semaphore>,
+    /// How many pushes may be at work beside these.
+    pushes: Arc<Semaphore>,
+    /// KiB of large bodies that there is room for.
+    large_bodies: Arc<Semaphore>,
     /// How many who present a token may be answered.
     tokens: Arc<Semaphore>,
     /// Sentences in the log about requests that failed.
@@ -79,6 +83,8 @@ impl Answers {
         Answers {
             service,
             free,
+            pushes: semaphore(limits::HTTP_PUSHES_MAX),
+            large_bodies: semaphore(limits::HTTP_LARGE_BODIES_BYTES_MAX >> 10),
             tokens: semaphore(limits::HTTP_TOKENS_MAX),
             failures: Failures::default(),
             probes: semaphore(1),
@@ -133,30 +139,37 @@ impl Answers {
         &self,
         work: impl FnOnce(&Context<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = permit(&self.free).await.ok_or_else(|| {
-            let sentence = format!(
-                "{} requests are being answered, and there may not be more; ask again in {} s",
-                limits::HTTP_OPERATIONS_MAX,
-                limits::HTTP_RETRY_AFTER_S
-            );
-            Problem::new(Code::Busy, sentence)
-        })?;
-        self.work_with(permit, work).await
+        let permit = permit(&self.free, 1).await;
+        self.work_with(permit.ok_or_else(|| busy(limits::HTTP_OPERATIONS_MAX, "requests"))?, work).await
+    }
+
+    /// The same of a push.
+    async fn push<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Context<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let permit = permit(&self.pushes, 1).await;
+        self.work_with(permit.ok_or_else(|| busy(limits::HTTP_PUSHES_MAX, "pushes"))?, work).await
+    }
+
+    /// Room for a large body, for whom the service knows; none is needed for a small one.
+    async fn room_for(&self, bytes: usize, asking: &Asking) -> Result<Option<OwnedSemaphorePermit>> {
+        if bytes <= limits::HTTP_BODY_BYTES_MAX {
+            return Ok(None);
+        }
+        let asking = asking.clone();
+        self.work(move |context| asking.asker(context)).await?;
+        let room = permit(&self.large_bodies, bytes.div_ceil(1 << 10) as u32).await;
+        let most = limits::HTTP_LARGE_BODIES_BYTES_MAX >> 20;
+        room.map(Some).ok_or_else(|| busy(most, "MiB of large bodies"))
     }
 
     /// A place among those who present a token, for whoever does: had before the place of an operation, and as long as that. Whose token it is, and
     /// what the person holds, may have to be asked a provider: others are not to wait as long as that hangs.
     async fn place_of_token(&self, asking: &Asking) -> Result<Option<OwnedSemaphorePermit>> {
         let Asking::Token(_) = asking else { return Ok(None) };
-        let permit = permit(&self.tokens).await.ok_or_else(|| {
-            let sentence = format!(
-                "{} requests with tokens are being answered, and there may not be more; ask again in {} s",
-                limits::HTTP_TOKENS_MAX,
-                limits::HTTP_RETRY_AFTER_S
-            );
-            Problem::new(Code::Busy, sentence)
-        })?;
-        Ok(Some(permit))
+        let permit = permit(&self.tokens, 1).await;
+        permit.map(Some).ok_or_else(|| busy(limits::HTTP_TOKENS_MAX, "requests with tokens"))
     }
 
     async fn work_with<T: Send + 'static>(
@@ -218,9 +231,16 @@ impl Answers {
     }
 }
 
-/// One of so many places, waited for. Most operations take milliseconds: many who ask in the same moment are answered one after another.
-async fn permit(places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
-    let free = places.clone().acquire_owned();
+fn busy(most: usize, of: &str) -> Problem {
+    let after = limits::HTTP_RETRY_AFTER_S;
+    let sentence =
+        format!("{most} {of} are being answered, and there may not be more; ask again in {after} s");
+    Problem::new(Code::Busy, sentence)
+}
+
+/// So many of the places, waited for. Most operations take milliseconds: many who ask in the same moment are answered one after another.
+async fn permit(places: &Arc<Semaphore>, count: u32) -> Option<OwnedSemaphorePermit> {
+    let free = places.clone().acquire_many_owned(count);
     let free = tokio::time::timeout(Duration::from_millis(limits::HTTP_OPERATION_WAIT_MS_MAX), free);
     free.await.ok()?.ok()
 }
@@ -236,7 +256,8 @@ pub(crate) async fn metrics(answers: Arc<Answers>, request: Request) -> Response
         true => Ok(None),
         false => Asking::of(&head, answers.proxies.as_ref()).map(Some),
     };
-    let at_work = limits::HTTP_OPERATIONS_MAX - answers.free.available_permits();
+    let free = answers.free.available_permits() + answers.pushes.available_permits();
+    let at_work = limits::HTTP_OPERATIONS_MAX + limits::HTTP_PUSHES_MAX - free;
     let (counted, runs) = (answers.metrics.clone(), answers.streams.progress().len());
     let work = move |context: &Context<'_>| {
         if let Some(asking) = asking? {
@@ -316,6 +337,7 @@ struct Received {
     head: Arc<Parts>,
     body: Bytes,
     asking: Asking,
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Received {
@@ -327,8 +349,10 @@ impl Received {
             Effect::Pushes => limits::RECORDS_BYTES_MAX,
             Effect::Reads | Effect::Changes => limits::HTTP_BODY_BYTES_MAX,
         };
+        let bytes = request::refuse_too_large(&body, most)?;
+        let _room = answers.room_for(bytes, &asking).await?;
         let body = request::body(body, most).await?;
-        Ok(Received { head: Arc::new(head), body, asking })
+        Ok(Received { head: Arc::new(head), body, asking, _room })
     }
 }
 
@@ -374,7 +398,7 @@ async fn asked_of(
     };
     let (repeats, rates, service) = (answers.repeats.clone(), answers.rates.clone(), answers.service.clone());
     let id = REQUEST.try_with(Clone::clone).unwrap_or_default();
-    let Received { head, body, asking } = received;
+    let Received { head, body, asking, .. } = received;
     let (head, body, asking) = (head.clone(), body.clone(), asking.clone());
     let work = move |context: &Context<'_>| {
         let _of_token = of_token;
@@ -418,7 +442,11 @@ async fn asked_of(
         });
         Ok((answered, waiting))
     };
-    let (answered, waiting) = match answers.work(work).await {
+    let worked = match operation.effect {
+        Effect::Pushes => answers.push(work).await,
+        Effect::Reads | Effect::Changes => answers.work(work).await,
+    };
+    let (answered, waiting) = match worked {
         Ok(told) => told,
         Err(problem) => (Err(problem), None),
     };

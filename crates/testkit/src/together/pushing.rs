@@ -202,29 +202,23 @@ fn ask(engine: &Engine, job: &Job, ask: &Ask) -> Result<Answered, EngineError> {
 /// Pushes records; what became of those that can be taken.
 fn with(
     records: &[Pushed],
-    push: impl FnOnce(&[Push<'_>]) -> Result<Vec<Accepted>, EngineError>,
+    push: impl FnOnce(Vec<Push>) -> Result<Vec<Accepted>, EngineError>,
 ) -> Result<Answered, EngineError> {
-    let about = |record: &Pushed| match &record.is {
-        Is::There(version) => About { title: version.text.clone(), ..About::default() },
-        Is::Gone | Is::Bad => About::default(),
-    };
-    let abouts: Vec<About> = records.iter().map(about).collect();
-    let pushes = records.iter().zip(&abouts).map(|(record, about)| {
+    let pushes = records.iter().map(|record| {
         let ask = match &record.is {
             Is::Bad => inbox::Ask::Wrong(Reason::new("invalid_record", "it cannot be meant")),
             Is::Gone => inbox::Ask::Delete,
-            Is::There(version) => inbox::Ask::Put(Put {
-                hash: version.hash.as_deref(),
-                acl: version.acl.as_ref(),
-                about,
-                content: version.text.as_bytes(),
+            Is::There(version) => inbox::Ask::Put(Box::new(Put {
+                hash: version.hash.clone(),
+                acl: version.acl.clone(),
+                about: About { title: version.text.clone(), ..About::default() },
+                content: version.text.clone().into_bytes(),
                 if_changed: version.if_changed,
-            }),
+            })),
         };
-        Push { key: &record.key, ask, user_ref: None }
+        Push { key: record.key.clone(), ask, user_ref: None }
     });
-    let pushes: Vec<Push<'_>> = pushes.collect();
-    let taken = push(&pushes)?.into_iter().zip(records).filter(|(_, record)| record.is != Is::Bad);
+    let taken = push(pushes.collect())?.into_iter().zip(records).filter(|(_, record)| record.is != Is::Bad);
     Ok(Answered::Accepted(taken.map(|(accepted, _)| accepted).collect()))
 }
 

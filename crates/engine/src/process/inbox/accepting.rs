@@ -34,6 +34,8 @@ struct Acceptance<'a> {
     /// Those of which something is open; only asked through a channel.
     open: BTreeSet<i64>,
     erased: BTreeSet<i64>,
+    /// How many new records there may be, where there is a quota.
+    room: Option<u64>,
     /// The next of the numbers of new documents.
     fresh: i64,
     ticket: i64,
@@ -73,14 +75,15 @@ impl Engine {
         &self,
         sql: &mut Sql<'_>,
         (inbox, channel, now): (&InboxOf<'_>, Option<i64>, i64),
-        pushes: &[Push<'_>],
+        pushes: &[&Push],
     ) -> std::result::Result<Vec<Taken>, StoreError> {
         let hasher = self.reader.hasher();
-        let keys = pushes.iter().map(|push| hasher.key(push.key, parent_bytes(push.key))).collect();
+        let keys = pushes.iter().map(|push| hasher.key(&push.key, parent_bytes(&push.key))).collect();
         let by = self.asked_by.as_str();
         let mut acceptance = Acceptance::read(sql, (inbox, channel, now, by), keys)?;
         let kept_out = self.kept_out(sql, inbox.job, inbox.repository.as_ref())?;
         acceptance.erased.extend(kept_out.into_keys().map(|key| key.key_hash));
+        acceptance.room = self.process.usages.room(sql, (inbox.job.id, inbox.quotas, now), pushes.len())?;
         let mut asked = Asked::default();
         let mut taken = Vec::with_capacity(pushes.len());
         for (at, push) in pushes.iter().enumerate() {
@@ -129,6 +132,7 @@ impl<'a> Acceptance<'a> {
             failed,
             open,
             erased,
+            room: None,
             fresh,
             ticket,
         })
@@ -138,7 +142,7 @@ impl<'a> Acceptance<'a> {
     fn take<'p>(
         &mut self,
         sql: &mut Sql<'_>,
-        (at, push): (usize, &Push<'p>),
+        (at, push): (usize, &'p Push),
         asked: &mut Asked<'p>,
     ) -> std::result::Result<Taken, StoreError> {
         let key = self.keys[at];
@@ -149,12 +153,12 @@ impl<'a> Acceptance<'a> {
         let new = NewTicket {
             number: 0,
             document: None,
-            key: as_told(push.key),
+            key: as_told(&push.key),
             op,
             requests: 0,
-            user_ref: push.user_ref,
+            user_ref: push.user_ref.as_deref(),
         };
-        if let Err(reason) = self.check(push, key) {
+        if let Err(reason) = self.check(push, key, was_there) {
             // A channel takes everything, and says in its report what is wrong with it (coverage S2.26).
             let accepted = match self.channel {
                 None => Accepted::Refused(reason),
@@ -163,7 +167,7 @@ impl<'a> Acceptance<'a> {
             return Ok(Taken { accepted, document: known, stays: true, is_refused: true });
         }
         let put = match &push.ask {
-            Ask::Put(put) => Some(put),
+            Ask::Put(put) => Some(&**put),
             Ask::Delete | Ask::Wrong(_) => None,
         };
         if let (Some(put), Some(before)) = (put, &before)
@@ -181,7 +185,8 @@ impl<'a> Acceptance<'a> {
             let accepted = self.ticket(asked, (new, Ends::At("noop")), was_there);
             return Ok(Taken { accepted, document: known, stays: false, is_refused: false });
         }
-        let id = known.unwrap_or_else(|| self.bring(push.key, key, asked));
+        self.use_room(put.is_some(), was_there);
+        let id = known.unwrap_or_else(|| self.bring(&push.key, key, asked));
         if let Some(channel) = self.channel
             && self.open.insert(id)
         {
@@ -189,18 +194,25 @@ impl<'a> Acceptance<'a> {
             records::keep_before(sql, id, channel, was_there)?;
         }
         let accepted = self.ticket(asked, (NewTicket { document: Some(id), ..new }, Ends::Open), was_there);
-        let hash = put.and_then(|put| put.hash.map(str::to_owned));
-        let mut acl = put.and_then(|put| put.acl).map(as_json);
+        let hash = put.and_then(|put| put.hash.clone());
+        let mut acl = put.and_then(|put| put.acl.as_ref()).map(as_json);
         if failpoint(Failpoint::PushedAccessStays) {
             acl = before.as_ref().map_or(acl, |before| before.acl.clone());
         }
         let record = Record { document: id, present: put.is_some(), ticket: self.ticket - 1, hash, acl };
-        let about = put.map(|put| (as_json(put.about), put.content));
+        let about = put.map(|put| (as_json(&put.about), &put.content[..]));
         let content = about.as_ref().map(|(about, content)| (about.as_str(), *content));
         records::put(sql, self.job.id, &record, content)?;
         self.records.insert(id, record);
         self.failed.remove(&id);
         Ok(Taken { accepted, document: Some(id), stays: false, is_refused: false })
+    }
+
+    /// One record more, or less, of those that a quota is of.
+    fn use_room(&mut self, is_put: bool, was_there: bool) {
+        if let Some(room) = &mut self.room {
+            *room = if is_put { room.saturating_sub(u64::from(!was_there)) } else { *room + 1 };
+        }
     }
 
     /// Has a ticket of the next number.
@@ -217,7 +229,7 @@ impl<'a> Acceptance<'a> {
     }
 
     /// Why a push cannot be accepted, if it cannot.
-    fn check(&self, push: &Push<'_>, key: DocumentKey) -> std::result::Result<(), Reason> {
+    fn check(&self, push: &Push, key: DocumentKey, was_there: bool) -> std::result::Result<(), Reason> {
         let refused = |code: &str, sentence: String| Err(Reason::new(code, sentence));
         if let Ask::Wrong(reason) = &push.ask {
             return Err(reason.clone());
@@ -236,13 +248,21 @@ impl<'a> Acceptance<'a> {
             );
             return refused("erased", sentence);
         }
+        if self.room == Some(0) && matches!(push.ask, Ask::Put(_)) && !was_there {
+            let sentence = format!(
+                "source {} has as many records as it may have (`records_max`); delete some, or have its operator allow more",
+                self.job.name
+            );
+            return refused("quota", sentence);
+        }
         Ok(())
     }
 
     /// Whether a record is there with this hash, for the same people, and nothing is wrong with it.
-    fn is_as_before(&self, before: &Record, put: &Put<'_>) -> bool {
-        let is_same = put.hash.is_some_and(|hash| before.hash.as_deref() == Some(hash));
-        let is_for_same = before.acl == put.acl.map(as_json) || failpoint(Failpoint::UnchangedForOthers);
+    fn is_as_before(&self, before: &Record, put: &Put) -> bool {
+        let is_same = put.hash.is_some() && before.hash == put.hash;
+        let is_for_same =
+            before.acl == put.acl.as_ref().map(as_json) || failpoint(Failpoint::UnchangedForOthers);
         let has_failed = self.failed.contains(&before.document) && !failpoint(Failpoint::FailedIsUnchanged);
         before.present && is_same && is_for_same && !has_failed
     }

@@ -1,21 +1,23 @@
 //! What applications push (decision 0051): each record is a document of the job of its source, kept until it is deleted. Accepting one writes the record, a
 //! ticket and the request for a visit in one transaction; the end of that visit completes the ticket, once.
 //!
-//! Reading order: here is what can be pushed · `accepting` writes it · `run::tickets` completes what was asked · `claims` says to whom a delta run belongs, `delta_runs` opens, checks and ends passes of applications
+//! Reading order: here is what can be pushed · `accepting` writes it, `group_commit` what many clients push at once, `quotas` says how much may be pushed · `run::tickets` completes what was asked · `claims` says to whom a delta run belongs, `delta_runs` opens, checks and ends passes of applications
 //! over their whole sources, `obsolete` deletes what these have not met · `channels` are what applications push through that want a report of everything · `reading` hands records to the connector.
 
 mod accepting;
 pub mod channels;
 mod claims;
 pub mod delta_runs;
+pub(crate) mod group_commit;
 mod obsolete;
+pub(crate) mod quotas;
 mod reading;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ingather_contract::inbox::{About, Inbox};
-use ingather_contract::repository::Repository;
+use ingather_contract::repository::{Quotas, Receives, Repository};
 use ingather_model::access::Acl;
 use ingather_model::fault::Reason;
 use ingather_model::ids::{ContainerId, JobId};
@@ -31,6 +33,7 @@ use ingather_store::{Durability, Sql, StoreError, containers};
 
 use self::accepting::Taken;
 use self::claims::Claim;
+use self::group_commit::Shared;
 pub use self::obsolete::ObsoletePage;
 use self::reading::Records;
 use crate::delivery::writer::Writer;
@@ -40,20 +43,20 @@ use crate::process::Process;
 
 /// What is asked of one record.
 #[derive(Clone, Debug)]
-pub struct Push<'a> {
+pub struct Push {
     /// Its key.
-    pub key: &'a str,
+    pub key: String,
     /// What becomes of it.
-    pub ask: Ask<'a>,
+    pub ask: Ask,
     /// What its client wants back with each report.
-    pub user_ref: Option<&'a str>,
+    pub user_ref: Option<String>,
 }
 
 /// What becomes of a record.
 #[derive(Clone, Debug)]
-pub enum Ask<'a> {
+pub enum Ask {
     /// It is this from now on.
-    Put(Put<'a>),
+    Put(Box<Put>),
     /// It is deleted.
     Delete,
     /// Nothing, for a reason: what was sent means nothing. It stays as it is, and is there.
@@ -71,15 +74,15 @@ pub struct Through<'a> {
 
 /// A record from now on, in place of all that was pushed of it before.
 #[derive(Clone, Debug)]
-pub struct Put<'a> {
+pub struct Put {
     /// What whoever pushes tells versions by.
-    pub hash: Option<&'a str>,
+    pub hash: Option<String>,
     /// Who may see it; none: as the source says.
-    pub acl: Option<&'a Acl>,
+    pub acl: Option<Acl>,
     /// What is said of it.
-    pub about: &'a About,
+    pub about: About,
     /// Its content.
-    pub content: &'a [u8],
+    pub content: Vec<u8>,
     /// Nothing is asked where the record is there with this hash already.
     pub if_changed: bool,
 }
@@ -105,6 +108,7 @@ struct InboxOf<'j> {
     job: &'j Job,
     repository: Arc<dyn Repository>,
     container: Option<ContainerId>,
+    quotas: Quotas,
 }
 
 impl Engine {
@@ -116,11 +120,35 @@ impl Engine {
     /// Accepts pushes into the source of a job, in their order; what became of each. When this returns they are on disk: whatever becomes of the process, each
     /// ticket is completed once. Within a delta run what is pushed is met; beside one that is open, what stays as it is is there all the same.
     ///
+    /// Calls without a run and a channel that come at once share transactions.
+    ///
     /// # Errors
     /// `Definition` where nothing can be pushed into the source; `Deleting`; `ReadOnly`; within a delta run those of [`Engine::touch`]; through a channel
     /// `Ended`, `Throttled`, `NoSuchChannel`; what the store says.
-    pub fn accept(&self, job: &Job, through: Through<'_>, pushes: &[Push<'_>]) -> Result<Vec<Accepted>> {
-        let (writer, inbox) = self.inbox_of(job)?;
+    pub fn accept(&self, job: &Job, through: Through<'_>, pushes: Vec<Push>) -> Result<Vec<Accepted>> {
+        let source = self.inbox_of(job)?;
+        let (writer, inbox) = &source;
+        let asked = (pushes.len(), writer.call.now());
+        self.process.usages.take((job.id, &job.name), inbox.quotas, asked)?;
+        let accepted = match through {
+            Through { run: None, channel: None } => {
+                let shared = Shared { job: job.id, run: job.run, by: self.asked_by.clone() };
+                let write = |pushes: &[&Push]| self.accept_through(&source, through, pushes);
+                self.process.group_commits.accept(&shared, pushes, write)?
+            }
+            _ => self.accept_through(&source, through, &pushes.iter().collect::<Vec<_>>())?,
+        };
+        self.process.pushed(job.id);
+        Ok(accepted)
+    }
+
+    fn accept_through(
+        &self,
+        (writer, inbox): &(Writer, InboxOf<'_>),
+        through: Through<'_>,
+        pushes: &[&Push],
+    ) -> Result<Vec<Accepted>> {
+        let job = inbox.job;
         let accept = |sql: &mut Sql<'_>, now: i64| {
             let run = match through.run {
                 Some(claim) => Some(match claims::claimed(sql, job, claim, now)? {
@@ -134,19 +162,9 @@ impl Engine {
             {
                 return Ok(Err(error));
             }
-            let taken = self.accept_in(sql, (&inbox, through.channel, now), pushes)?;
+            let taken = self.accept_in(sql, (inbox, through.channel, now), pushes)?;
             match run {
-                Some(epoch) => {
-                    let is_met = |taken: &Taken, push: &Push<'_>| {
-                        let is_lost = failpoint(Failpoint::PushedIsUnmet) && taken.stays && !taken.is_refused;
-                        (taken.stays || !matches!(push.ask, Ask::Delete)) && !is_lost
-                    };
-                    let met = taken.iter().zip(pushes).filter(|(taken, push)| is_met(taken, push));
-                    let met = met.filter_map(|(taken, _)| taken.document).map(|id| id as u64).collect();
-                    let touched = taken.iter().filter(|taken| taken.is_refused).count();
-                    delta_runs::mark(sql, (job.id, epoch), &met)?;
-                    seen(sql, job.id, epoch, (now, touched as i64))?;
-                }
+                Some(epoch) => meet(sql, (job.id, epoch, now), &taken, pushes)?,
                 None => {
                     // What stays has no new ticket of its document to tell a delta run of somebody else that it is there.
                     let stays = taken.iter().filter(|taken| taken.stays);
@@ -155,10 +173,10 @@ impl Engine {
                     }
                 }
             }
-            let accepted = taken.into_iter().map(|taken| taken.accepted).collect();
+            let accepted: Vec<Accepted> = taken.into_iter().map(|taken| taken.accepted).collect();
             Ok(Ok(accepted))
         };
-        let mut accepted = self.in_source(&writer, job, accept);
+        let mut accepted = self.in_source(writer, job, accept);
         for _ in 1..limits::CHANNEL_ATTEMPTS {
             // Its channel ended or was throttled meanwhile: the next look sees that.
             let is_late = through.channel.is_some()
@@ -166,10 +184,10 @@ impl Engine {
             if !is_late {
                 break;
             }
-            accepted = self.in_source(&writer, job, accept);
+            accepted = self.in_source(writer, job, accept);
         }
         let accepted = accepted?;
-        self.process.pushed(job.id);
+        self.process.usages.note(job.id, pushes, &accepted);
         Ok(accepted)
     }
 
@@ -197,7 +215,7 @@ impl Engine {
     fn inbox_of<'j>(&self, job: &'j Job) -> Result<(Writer, InboxOf<'j>)> {
         let writer = self.writing()?;
         let repository = self.repository(job)?;
-        let Some(report) = repository.pushed() else {
+        let Some(Receives { container: report, quotas }) = repository.pushed() else {
             let sentence = format!(
                 "job {} reads its source by itself; what is pushed goes into a source `push:NAME`, such as one of `ingather push`",
                 job.name
@@ -216,8 +234,26 @@ impl Engine {
                 shared.record(&writer.store, &report, (&fence, writer.call.now()))?
             }
         };
-        Ok((writer, InboxOf { job, repository, container }))
+        Ok((writer, InboxOf { job, repository, container, quotas }))
     }
+}
+
+/// What was pushed within a delta run is met by it.
+fn meet(
+    sql: &mut Sql<'_>,
+    (job, epoch, now): (JobId, i64, i64),
+    taken: &[Taken],
+    pushes: &[&Push],
+) -> std::result::Result<(), StoreError> {
+    let is_met = |taken: &Taken, push: &Push| {
+        let is_lost = failpoint(Failpoint::PushedIsUnmet) && taken.stays && !taken.is_refused;
+        (taken.stays || !matches!(push.ask, Ask::Delete)) && !is_lost
+    };
+    let met = taken.iter().zip(pushes).filter(|(taken, push)| is_met(taken, push));
+    let met = met.filter_map(|(taken, _)| taken.document).map(|id| id as u64).collect();
+    let touched = taken.iter().filter(|taken| taken.is_refused).count();
+    delta_runs::mark(sql, (job, epoch), &met)?;
+    seen(sql, job, epoch, (now, touched as i64))
 }
 
 /// The ids of documents of a job by their keys; those that are not known are left out.

@@ -216,9 +216,9 @@ impl Engine {
             since.add(delta_runs::marks(sql, job.id, run.epoch, met.last)?)?;
             still.retain(|id| !since.ids.contains(*id as u64));
             let names = documents::names(sql, &still)?;
-            let delete = |name| Push { key: name, ask: Ask::Delete, user_ref: None };
-            let pushes: Vec<Push<'_>> = names.iter().map(|(_, name)| delete(name)).collect();
-            self.accept_in(sql, (inbox, None, now), &pushes)?;
+            let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None };
+            let pushes: Vec<Push> = names.into_iter().map(delete).collect();
+            self.accept_in(sql, (inbox, None, now), &pushes.iter().collect::<Vec<_>>())?;
             delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))?;
             Ok((pushes.len() as u64, since))
         })?;

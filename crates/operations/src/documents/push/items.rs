@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ingather_contract::inbox::About;
+use ingather_engine::inbox::Put;
 use ingather_model::access::{Acl, is_misspelled};
 use ingather_model::limits;
 use schemars::JsonSchema;
@@ -69,45 +70,39 @@ pub struct PushedItem {
     pub fields: Map<String, Value>,
 }
 
-/// A record that can be kept.
-pub(super) struct Checked {
-    pub(super) acl: Option<Acl>,
-    pub(super) about: About,
-    pub(super) content: Vec<u8>,
-}
-
 type Result<T> = std::result::Result<T, String>;
 
 impl PushedItem {
     /// A record as it was sent, or why it is none. What one may be is said of each record by itself: the others of a call are not touched by it.
-    pub fn read(value: &Value) -> std::result::Result<PushedItem, String> {
+    pub(super) fn read(value: Value) -> Result<PushedItem> {
         if !value.is_object() {
             return Err("a record is an object of JSON".to_owned());
         }
-        if has_nul(value) {
+        if has_nul(&value) {
             return Err("a record has no text with the character U+0000".to_owned());
         }
-        PushedItem::deserialize(value).map_err(|error| format!("it cannot be meant: {error}"))
+        serde_json::from_value(value).map_err(|error| format!("it cannot be meant: {error}"))
     }
 
     /// What it says, or why it cannot be kept.
-    pub(super) fn check(&self) -> Result<Checked> {
+    pub(super) fn put(mut self) -> Result<Put> {
         if self.hash.as_ref().is_some_and(|hash| hash.len() > limits::RECORD_HASH_BYTES_MAX) {
             return Err(format!("a hash has at most {} bytes", limits::RECORD_HASH_BYTES_MAX));
         }
         if self.user_ref.as_ref().is_some_and(|text| text.len() > limits::USER_REF_BYTES_MAX) {
             return Err(format!("a `user_ref` has at most {} bytes", limits::USER_REF_BYTES_MAX));
         }
+        let acl = self.acl()?;
         let (content, media_type) = self.content()?;
         let mut fields = BTreeMap::new();
         for (name, value) in &self.fields {
             add(&mut fields, name, value, 0)?;
         }
         let about = About {
-            title: self.title.clone().unwrap_or_default(),
+            title: self.title.unwrap_or_default(),
             media_type,
-            language: self.language.clone(),
-            author: self.author.clone(),
+            language: self.language,
+            author: self.author,
             modified: time("modified", self.modified.as_ref())?,
             created: time("created", self.created.as_ref())?,
             fields,
@@ -119,21 +114,22 @@ impl PushedItem {
                 limits::RECORD_ABOUT_BYTES_MAX
             ));
         }
-        Ok(Checked { acl: self.acl()?, about, content })
+        Ok(Put { hash: self.hash, acl, about, content, if_changed: self.if_changed })
     }
 
-    fn content(&self) -> Result<(Vec<u8>, Option<String>)> {
-        let (content, media_type) = match (&self.text, &self.content) {
+    fn content(&mut self) -> Result<(Vec<u8>, Option<String>)> {
+        let media_type = self.media_type.take();
+        let (content, media_type) = match (self.text.take(), &self.content) {
             (Some(_), Some(_)) => return Err("it has a `text` and a `content`; leave one out".to_owned()),
             (Some(text), None) => {
-                let media_type = self.media_type.clone().unwrap_or_else(|| "text/plain".to_owned());
-                (text.clone().into_bytes(), Some(media_type))
+                let media_type = media_type.unwrap_or_else(|| "text/plain".to_owned());
+                (text.into_bytes(), Some(media_type))
             }
             (None, Some(content)) => {
                 let bytes = bytes_of(content).ok_or("`content` is no base64")?;
-                (bytes, self.media_type.clone())
+                (bytes, media_type)
             }
-            (None, None) => (Vec::new(), self.media_type.clone()),
+            (None, None) => (Vec::new(), media_type),
         };
         match content.len() > limits::RECORD_CONTENT_BYTES_MAX {
             true => Err(format!(
@@ -242,8 +238,8 @@ mod tests {
 
     use super::*;
 
-    fn checked(item: Value) -> Result<Checked> {
-        PushedItem::read(&item)?.check()
+    fn checked(item: Value) -> Result<Put> {
+        PushedItem::read(item)?.put()
     }
 
     #[test]

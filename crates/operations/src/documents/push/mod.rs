@@ -39,6 +39,18 @@ const PROBLEMS: &[Code] = &[
     Code::BadToken,
 ];
 
+/// What a push of records may meet.
+const PUSH_PROBLEMS: &[Code] = &[
+    Code::NoSuchJob,
+    Code::Definition,
+    Code::Deleting,
+    Code::ReadOnly,
+    Code::TooLarge,
+    Code::RunExpired,
+    Code::BadToken,
+    Code::Throttled,
+];
+
 /// A row of the push side.
 const fn row(
     name: &'static str,
@@ -85,7 +97,7 @@ pub static RECORDS: Answering<PushRecords, PushedRecords> = Answering {
         rest: Rest::At(Verb::Post, "/sources/{source}/records"),
         words: Words::Are("push"),
         tool: false,
-        problems: PROBLEMS,
+        problems: PUSH_PROBLEMS,
     },
     run: work::records,
 };

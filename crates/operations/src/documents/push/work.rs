@@ -2,7 +2,7 @@
 
 use ingather_engine::Engine;
 use ingather_engine::inbox::delta_runs::{self as engine_runs, Check, Checked, Claim};
-use ingather_engine::inbox::{Accepted, Ask, Push, Put, Through};
+use ingather_engine::inbox::{Accepted, Ask, Push, Through};
 use ingather_model::fault::Reason;
 use ingather_model::limits;
 use ingather_model::run_counts::number;
@@ -11,7 +11,7 @@ use ingather_store::documents::inbox::{self, tickets};
 use ingather_store::jobs::{self, Job};
 use serde_json::Value;
 
-use super::items::{Checked as CheckedRecord, PushedItem};
+use super::items::PushedItem;
 use super::runs::HeldObsolete;
 use super::{
     BeginDeltaRun, CheckRecords, CheckedItem, CheckedRecords, DeltaMode, DeltaRunLook, EndedDeltaRun,
@@ -24,9 +24,6 @@ use crate::connections::Sources;
 use crate::context::{Caller, Context};
 use crate::page;
 use crate::problem::{Code, Problem, Result};
-
-/// What a record says, none where it is deleted; or why it is not taken.
-type Checking = std::result::Result<Option<CheckedRecord>, String>;
 
 /// The job of a source. Whoever may only push is told of no other job, and of no source that is not theirs.
 pub(super) fn source_of(reader: &Reader, name: &str, caller: &Caller<'_>) -> Result<Job> {
@@ -65,63 +62,19 @@ pub(super) fn refuse_too_many(count: usize) -> Result<()> {
     Err(Problem::new(Code::TooLarge, sentence))
 }
 
-/// Records of one call as they were sent, and what of them can be kept.
-pub(super) struct Sent {
-    items: Vec<std::result::Result<PushedItem, Unread>>,
-    checked: Vec<Checking>,
-}
-
-/// A record that cannot be read: it is there all the same, and its client wants to know of it.
-struct Unread {
-    key: String,
-    user_ref: Option<String>,
-    why: String,
-}
-
-impl Unread {
-    fn of(record: &Value, why: String) -> Unread {
-        // No database has the character U+0000 in a text.
-        let text = |field: &str| record[field].as_str().map(|text| text.replace('\0', "\u{fffd}"));
-        let user_ref = text("user_ref").filter(|text| text.len() <= limits::USER_REF_BYTES_MAX);
-        Unread { key: text("key").unwrap_or_default(), user_ref, why }
-    }
-}
-
-pub(super) fn pushes_of(records: &[Value]) -> Sent {
-    let read = |record: &Value| PushedItem::read(record).map_err(|why| Unread::of(record, why));
-    let items: Vec<std::result::Result<PushedItem, Unread>> = records.iter().map(read).collect();
-    let check = |item: &std::result::Result<PushedItem, Unread>| match item {
-        Err(unread) => Err(unread.why.clone()),
-        Ok(item) if item.delete => Ok(None),
-        Ok(item) => item.check().map(Some),
-    };
-    let checked = items.iter().map(check).collect();
-    Sent { items, checked }
-}
-
-impl Sent {
-    pub(super) fn pushes(&self) -> Vec<Push<'_>> {
-        let push = |(item, checked)| push(item, checked);
-        self.items.iter().zip(&self.checked).map(push).collect()
-    }
-}
-
-fn push<'p>(item: &'p std::result::Result<PushedItem, Unread>, checked: &'p Checking) -> Push<'p> {
-    let (key, user_ref) = match item {
-        Ok(item) => (item.key.as_str(), item.user_ref.as_deref()),
-        Err(unread) => (unread.key.as_str(), unread.user_ref.as_deref()),
-    };
-    let ask = match (item, checked) {
-        (Ok(item), Ok(Some(checked))) => Ask::Put(Put {
-            hash: item.hash.as_deref(),
-            acl: checked.acl.as_ref(),
-            about: &checked.about,
-            content: &checked.content,
-            if_changed: item.if_changed,
-        }),
-        (Ok(_), Ok(None)) => Ask::Delete,
-        (_, Err(why)) => Ask::Wrong(Reason::new("invalid_record", why.clone())),
-        (Err(unread), Ok(_)) => Ask::Wrong(Reason::new("invalid_record", unread.why.clone())),
+/// What is asked of a record as it was sent; what cannot be kept is wrong. Its client wants to know of one that cannot even be read.
+pub(super) fn push_of(record: Value) -> Push {
+    // No database has the character U+0000 in a text.
+    let text = |field: &str| record[field].as_str().map(|text| text.replace('\0', "\u{fffd}"));
+    let (key, user_ref) = (text("key").unwrap_or_default(), text("user_ref"));
+    let wrong = |why: String| Ask::Wrong(Reason::new("invalid_record", why));
+    let (key, user_ref, ask) = match PushedItem::read(record) {
+        Err(why) => (key, user_ref, wrong(why)),
+        Ok(item) if item.delete => (item.key, item.user_ref, Ask::Delete),
+        Ok(item) => {
+            let (key, user_ref) = (item.key.clone(), item.user_ref.clone());
+            (key, user_ref, item.put().map_or_else(wrong, |put| Ask::Put(Box::new(put))))
+        }
     };
     // One that is too long comes back with no report.
     let user_ref = user_ref.filter(|text| text.len() <= limits::USER_REF_BYTES_MAX);
@@ -150,12 +103,11 @@ pub(super) fn records(
     if run.is_some() != token.is_some() {
         return Err(Problem::usage("`run` and `token` stand together: what `push.begin` answered"));
     }
-    let sent = pushes_of(&records);
+    let pushes = records.into_iter().map(push_of).collect();
     let digest = token.as_deref().map(digest);
     let claim = run.zip(digest.as_deref()).map(|(epoch, token)| Claim { epoch, token });
     let through = Through { run: claim, channel: None };
-    let accepted =
-        with(context, (&source, caller), |engine, job| Ok(engine.accept(job, through, &sent.pushes())?))?;
+    let accepted = with(context, (&source, caller), |engine, job| Ok(engine.accept(job, through, pushes)?))?;
     Ok(PushedRecords { results: accepted.into_iter().map(PushResult::from).collect() })
 }
 

@@ -1,5 +1,6 @@
 //! Continuous jobs: what changes at the source is found, and hidden, without anybody asking for it.
 
+mod at_once;
 mod channels;
 mod clients;
 mod keys;

@@ -11,7 +11,7 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::{Sql, StoreError};
 
 use super::super::PushResult;
-use super::super::work::{digest, pushes_of, refuse_too_many, with};
+use super::super::work::{digest, push_of, refuse_too_many, with};
 use super::{
     AcknowledgeReports, AskCapabilities, Capabilities, ChannelList, ChannelLook, ChannelMode,
     ChannelReportList, Flush, ListChannelReports, ListChannels, ListedChannelReport, NameChannel,
@@ -207,10 +207,9 @@ pub(super) fn push(
     let digest = token.as_deref().map(digest);
     let claim = run.zip(digest.as_deref()).map(|(epoch, token)| Claim { epoch, token });
     let through = Through { run: claim, channel: Some(id) };
-    let pushed = pushes_of(&records);
-    let accepted = with(context, (&job.name, caller), |engine, job| {
-        Ok(engine.accept(job, through, &pushed.pushes())?)
-    })?;
+    let pushes = records.into_iter().map(push_of).collect();
+    let accepted =
+        with(context, (&job.name, caller), |engine, job| Ok(engine.accept(job, through, pushes)?))?;
     let results: Vec<PushResult> = accepted.into_iter().map(PushResult::from).collect();
     let numbers = results.iter().filter_map(|result| match result {
         PushResult::Pending { ticket, .. } => Some(*ticket),
