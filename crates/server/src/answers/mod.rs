@@ -139,17 +139,21 @@ impl Answers {
         &self,
         work: impl FnOnce(&Context<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = permit(&self.free, 1).await;
-        self.work_with(permit.ok_or_else(|| busy(limits::HTTP_OPERATIONS_MAX, "requests"))?, work).await
+        self.work_of(Effect::Reads, work).await
     }
 
-    /// The same of a push.
-    async fn push<T: Send + 'static>(
+    /// The same of an operation: pushes have places of their own.
+    async fn work_of<T: Send + 'static>(
         &self,
+        effect: Effect,
         work: impl FnOnce(&Context<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = permit(&self.pushes, 1).await;
-        self.work_with(permit.ok_or_else(|| busy(limits::HTTP_PUSHES_MAX, "pushes"))?, work).await
+        let (places, most, of) = match effect {
+            Effect::Pushes => (&self.pushes, limits::HTTP_PUSHES_MAX, "pushes"),
+            Effect::Reads | Effect::Changes => (&self.free, limits::HTTP_OPERATIONS_MAX, "requests"),
+        };
+        let permit = permit(places, 1).await.ok_or_else(|| busy(most, of))?;
+        self.work_with(permit, work).await
     }
 
     /// Room for a large body, for whom the service knows; none is needed for a small one.
@@ -442,11 +446,7 @@ async fn asked_of(
         });
         Ok((answered, waiting))
     };
-    let worked = match operation.effect {
-        Effect::Pushes => answers.push(work).await,
-        Effect::Reads | Effect::Changes => answers.work(work).await,
-    };
-    let (answered, waiting) = match worked {
+    let (answered, waiting) = match answers.work_of(operation.effect, work).await {
         Ok(told) => told,
         Err(problem) => (Err(problem), None),
     };

@@ -181,6 +181,53 @@ fn as_many_operations_work_at_once_as_may_and_the_next_one_is_asked_to_come_agai
 }
 
 #[test]
+fn clients_whose_pushes_wait_keep_nobody_else_from_being_answered() {
+    let sandbox = Sandbox::new(Kept::Postgres);
+    sandbox.run(&["job", "define", "push:tickets"]).exits(0);
+    let service = Service::start(&sandbox);
+    let mut holder = postgres::Client::connect(sandbox.url().unwrap(), postgres::NoTls).unwrap();
+    let mut held = holder.transaction().unwrap();
+    held.batch_execute("LOCK TABLE public.record IN ACCESS EXCLUSIVE MODE").unwrap();
+    let push = |client| {
+        let body = json!({"records": [{"key": format!("from {client}"), "text": "lamp"}]});
+        let mut stream = connect(service.address);
+        let text = service.request("POST", "/api/v1/sources/tickets/records").body(&body).text();
+        stream.write_all(text.as_bytes()).unwrap();
+        stream
+    };
+    let waiting: Vec<_> = (0..2 * limits::HTTP_OPERATIONS_MAX).map(push).collect();
+    let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    let is_waited_for =
+        |held: &mut postgres::Transaction<'_>| held.query_one(waits, &[]).unwrap().get::<_, i64>(0) > 0;
+    assert!(comes(|| is_waited_for(&mut held)));
+    service.ask("GET", "/api/v1/api-keys").is(200);
+    held.rollback().unwrap();
+    for stream in waiting {
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(150))).unwrap();
+        assert_eq!(reply(stream).is(200).json()["results"][0]["result"], "pending");
+    }
+}
+
+#[test]
+fn a_large_body_is_not_waited_for_from_a_stranger_and_one_that_is_too_large_from_nobody() {
+    let sandbox = Sandbox::sqlite();
+    let service = Service::start(&sandbox);
+    // Only the head is sent.
+    let told = |key: &str, bytes: usize| {
+        let head = format!(
+            "POST /api/v1/sources/tickets/records HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {key}\r\n\
+             Content-Type: application/json\r\nConnection: close\r\nContent-Length: {bytes}\r\n\r\n"
+        );
+        let mut stream = connect(service.address);
+        stream.write_all(head.as_bytes()).unwrap();
+        reply(stream)
+    };
+    told("ing_0_0", limits::HTTP_BODY_BYTES_MAX + 1).refuses(401, "unauthenticated");
+    told(&service.key, limits::RECORDS_BYTES_MAX + 1).refuses(413, "too_large");
+    told("ing_0_0", limits::RECORDS_BYTES_MAX + 1).refuses(413, "too_large");
+}
+
+#[test]
 fn the_description_of_the_api_is_there_for_everybody() {
     let sandbox = Sandbox::sqlite();
     let service = Service::start(&sandbox);
