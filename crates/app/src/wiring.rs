@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ingather_contract::call::{Cancel, Clock};
@@ -95,10 +95,10 @@ const THREADS_MAX: usize = 8;
 
 /// Threads for listing and reading.
 pub(crate) fn threads(global: &Global) -> usize {
-    global.threads.map_or_else(
-        || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
-        |threads| threads as usize,
-    )
+    // Each request of a service wants to know it, and the machine is asked by files.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = || *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+    global.threads.map_or_else(|| cores().min(THREADS_MAX), |threads| threads as usize)
 }
 
 /// This program as its operations see it; a clone shares what is open.

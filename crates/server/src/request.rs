@@ -1,6 +1,10 @@
 //! A request of an operation, made of what a client sent: parts of the path, the query, and a body of JSON. Each names fields of the
 //! request; none may be named twice.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::{HeaderMap, HeaderName, Uri, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -10,7 +14,6 @@ use ingather_operations::problem::{Code, Problem, Result};
 use percent_encoding::percent_decode_str;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
-use std::time::Duration;
 
 /// What all paths of operations begin with.
 pub const API: &str = "/api/v1";
@@ -62,7 +65,7 @@ pub(crate) fn request(
     body: &[u8],
 ) -> Result<Value> {
     let mut fields = in_body(headers, body)?;
-    let schema = (operation.request.schema)().to_value();
+    let schema = schema_of(operation);
     for (name, text) in parts.into_iter().chain(pairs(uri.query().unwrap_or_default())?) {
         let value = value(&schema, &name, text);
         if fields.insert(name.clone(), value).is_some() {
@@ -248,6 +251,14 @@ impl<'de> Visitor<'de> for Each {
         }
         Ok(Once(all.into()))
     }
+}
+
+/// The schema of the request of an operation, which is made once: that takes longer than many an operation.
+fn schema_of(operation: &Operation) -> Arc<Value> {
+    static MADE: Mutex<BTreeMap<&str, Arc<Value>>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let schema = made.entry(operation.name);
+    schema.or_insert_with(|| Arc::new((operation.request.schema)().to_value())).clone()
 }
 
 /// The text of a field as the type that its schema asks for. What does not fit stays a text, which the operation refuses.

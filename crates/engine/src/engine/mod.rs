@@ -364,14 +364,15 @@ impl Engine {
         let known = self.reader.read(|sql| documents::total(sql, run.job.id))?;
         run.progress.known(known);
         crate::visit::extracts::forget_unwanted(run)?;
-        // Those that follow links wait for others most of the time.
-        let most = if run.reach.is_some() { limits::FETCHERS } else { 1 };
+        // Those that follow links wait for others most of the time; what was pushed is at hand.
+        let is_fetched = run.reach.is_some() && !run.author.is_pushed;
+        let most = if is_fetched { limits::FETCHERS } else { 1 };
         let workers = self.host.threads.max(most);
         std::thread::scope(|scope| {
             let visitors: Vec<_> = (0..workers)
                 .filter_map(|n| {
                     // Those that wait for answers of others keep nobody from being busy: what they read is read by few children at a time.
-                    let shares = n > 0 && run.reach.is_none();
+                    let shares = n > 0 && !is_fetched;
                     let permit = run.dispatcher.permit(shares.then_some(workers - 1));
                     start(scope, run, move || {
                         failing(run, || {

@@ -182,8 +182,11 @@ pub const NOTICE_ADDRESSES_MAX: usize = 50;
 pub const NOTIFIERS_FILE_BYTES_MAX: u64 = 256 << 10;
 /// Time between two looks of a service for history that is too old, milliseconds.
 pub const HISTORY_TIDY_MS: i64 = 3_600_000;
-/// Readers that are kept open (design store 1.6).
-pub const SQLITE_READERS_MAX: usize = 4;
+/// Readers that are kept open (design store 1.6): as many as visit at once. To open one takes longer than most that it is asked, since it reads
+/// the whole schema.
+pub const SQLITE_READERS_MAX: usize = 16;
+/// Of these, those that keep many pages: a few are enough where much is read one after the other.
+pub const SQLITE_READERS_LARGE: usize = 4;
 /// Statements that a connection keeps prepared.
 pub const STATEMENTS_MAX: usize = 128;
 /// Connections that are kept open when nobody uses them.

@@ -24,8 +24,17 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     writer: Option<Writer>,
     pub(super) times: WriteTimes,
-    readers: Mutex<Vec<Connection>>,
+    readers: Mutex<Readers>,
     secrets: Option<Arc<Secrets>>,
+}
+
+/// Connections that read.
+#[derive(Default)]
+struct Readers {
+    /// Those that nobody uses.
+    idle: Vec<Connection>,
+    /// So many are open.
+    open: usize,
 }
 
 struct Writer {
@@ -111,19 +120,44 @@ impl Sqlite {
     }
 
     pub(crate) fn read<T>(&self, work: impl FnOnce(&mut Sql<'_>) -> Result<T>) -> Result<T> {
-        let kept = lock(&self.readers).pop();
-        let connection = match kept {
-            Some(connection) => connection,
-            None => open_reader(&self.path)?,
-        };
+        let connection = self.reader()?;
+        let counted = Counted(&self.readers);
         connection.execute_batch("BEGIN").map_err(|e| failed("begin", &e))?;
         let done = work(&mut self.session(&connection));
         connection.execute_batch("ROLLBACK").map_err(|e| failed("rollback", &e))?;
-        let mut readers = lock(&self.readers);
-        if readers.len() < limits::SQLITE_READERS_MAX {
-            readers.push(connection);
-        }
+        counted.give_back(connection);
         done
+    }
+
+    /// A connection that reads, counted as open.
+    fn reader(&self) -> Result<Connection> {
+        let mut readers = lock(&self.readers);
+        if let Some(connection) = readers.idle.pop() {
+            return Ok(connection);
+        }
+        readers.open += 1;
+        let cache = if readers.open > limits::SQLITE_READERS_LARGE { SMALL } else { LARGE };
+        drop(readers);
+        open_reader(&self.path, cache).inspect_err(|_| lock(&self.readers).open -= 1)
+    }
+}
+
+/// A reader that is open; it is not any more when this is dropped, unless it was given back.
+struct Counted<'r>(&'r Mutex<Readers>);
+
+impl Counted<'_> {
+    fn give_back(self, connection: Connection) {
+        let mut readers = lock(self.0);
+        if readers.idle.len() < limits::SQLITE_READERS_MAX {
+            readers.idle.push(connection);
+            std::mem::forget(self);
+        }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        lock(self.0).open -= 1;
     }
 }
 
@@ -135,7 +169,7 @@ impl Sqlite {
         into: &Path,
         meanwhile: impl FnOnce(&mut Sql<'_>) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
-        let source = open_reader(&self.path)?;
+        let source = open_reader(&self.path, LARGE)?;
         source.execute_batch("BEGIN").map_err(|e| failed("begin", &e))?;
         // The view of a transaction is that of its first read.
         source.query_row("SELECT count(*) FROM meta", [], |_| Ok(())).map_err(|e| failed("copy", &e))?;
@@ -203,7 +237,11 @@ fn open_writer(path: &Path) -> Result<Writer> {
     Ok(Writer { connection: FairMutex::new(connection), checkpoints })
 }
 
-fn open_reader(path: &Path) -> Result<Connection> {
+/// Pages of a reader, as SQLite wants it: KiB, below zero. All of [`limits::SQLITE_READERS_MAX`] together keep less than 40 MiB.
+const LARGE: &str = "PRAGMA query_only = 1; PRAGMA cache_size = -8192;";
+const SMALL: &str = "PRAGMA query_only = 1; PRAGMA cache_size = -512;";
+
+fn open_reader(path: &Path, cache: &'static str) -> Result<Connection> {
     let readers = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, readers).and_then(|connection| {
         // The first look makes files beside the store.
@@ -219,7 +257,7 @@ fn open_reader(path: &Path) -> Result<Connection> {
         opened => opened,
     };
     let mut connection = connection.map_err(|e| failed("open", &e))?;
-    prepare(&mut connection, "PRAGMA query_only = 1; PRAGMA cache_size = -8192;")?;
+    prepare(&mut connection, cache)?;
     Ok(connection)
 }
 

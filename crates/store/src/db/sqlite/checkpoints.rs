@@ -104,7 +104,7 @@ fn copy_now(connection: &Connection) -> Result<Copied> {
 mod tests {
     use std::fs::metadata;
 
-    use super::super::{Sqlite, open_reader};
+    use super::super::{LARGE, Sqlite, open_reader};
     use super::*;
     use crate::Durability;
     use crate::db::Sql;
@@ -158,7 +158,7 @@ mod tests {
         let store = store(folder.path());
         let length = |name: &str| metadata(folder.path().join(name)).expect("a file").len();
         let whole = limits::SQLITE_LOG_PAGES.div_ceil(STEP);
-        let reader = open_reader(&folder.path().join("s.db")).expect("a reader");
+        let reader = open_reader(&folder.path().join("s.db"), LARGE).expect("a reader");
         reader.execute_batch("BEGIN; SELECT count(*) FROM t").expect("a view");
         add(&store, 2 * whole);
         assert!(length("s.db") < PAGE * u64::from(STEP), "the view of a reader was written over");
