@@ -251,6 +251,7 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::FinishedTwiceForgets, Check::Scenario("pushed_delta_runs")),
     (Failpoint::ClearedHashStays, Check::Scenario("pushed_cleared")),
     (Failpoint::ClearedUnderARun, Check::Scenario("pushed_cleared")),
+    (Failpoint::GroupAnswersTurned, Check::Scenario("pushed_at_once")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

@@ -203,6 +203,7 @@ pub enum Failpoint {
     FinishedTwiceForgets,
     ClearedHashStays,
     ClearedUnderARun,
+    GroupAnswersTurned,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -413,6 +414,7 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::FinishedTwiceForgets, "the end of a delta run is answered otherwise when it is asked for again"),
     (Failpoint::ClearedHashStays, "a source that was cleared tells clients that records are unchanged"),
     (Failpoint::ClearedUnderARun, "a source is cleared under a delta run, which has told its client that records are unchanged"),
+    (Failpoint::GroupAnswersTurned, "calls that share a transaction are given the answers of each other"),
 ];
 
 #[cfg(feature = "failpoints")]

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use ingather_model::ids::JobId;
 use ingather_model::limits;
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::turns::{Monitor, lock};
 
 use super::{Accepted, Ask, Push};
@@ -78,7 +79,11 @@ impl GroupCommits {
             }
             if let Ok(accepted) = written {
                 let mut accepted = accepted.into_iter();
-                for call in &group.calls {
+                let mut calls: Vec<&Arc<Member>> = group.calls.iter().collect();
+                if failpoint(Failpoint::GroupAnswersTurned) {
+                    calls.reverse();
+                }
+                for call in calls {
                     call.becomes(Stands::Accepted(accepted.by_ref().take(call.pushes.len()).collect()));
                 }
             }
