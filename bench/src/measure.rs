@@ -114,6 +114,21 @@ pub(crate) fn used(pid: u32) -> Option<f64> {
     Some(ticks / 100.0)
 }
 
+/// Lets as many threads as there are parts work at once, each with its own; the first that fails says so.
+pub(crate) fn at_once<T: Send>(
+    parts: Vec<T>,
+    work: impl Fn(T) -> std::result::Result<(), String> + Sync,
+) -> Result<()> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || work(part))).collect();
+        let ends = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().map_err(|_| "a thread panicked".to_owned())?
+        };
+        Ok(threads.into_iter().try_for_each(ends)?)
+    })
+}
+
 /// Two commands that took turns.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Result;
-use crate::measure::pause;
+use crate::measure::{at_once, pause};
 use crate::service::tree;
 
 /// Longest wait for a server to listen.
@@ -110,18 +110,12 @@ impl Queue {
         let senders =
             (0..clients).map(|_| Sender::connect(self, server.address)).collect::<Result<Vec<_>>>()?;
         let (next, text) = (AtomicUsize::new(0), "x".repeat(bytes));
-        let send = |mut sender: Sender| -> std::result::Result<(), String> {
+        let (begun, before) = (Instant::now(), tree::cpu(server.child.id()));
+        at_once(senders, |mut sender: Sender| {
             while next.fetch_add(1, Ordering::Relaxed) < count {
                 sender.send(&text).map_err(|error| error.to_string())?;
             }
             Ok(())
-        };
-        let (begun, before) = (Instant::now(), tree::cpu(server.child.id()));
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = senders.into_iter().map(|sender| scope.spawn(|| send(sender))).collect();
-            threads
-                .into_iter()
-                .try_for_each(|thread| thread.join().map_err(|_| "a client panicked".to_owned())?)
         })?;
         let took = begun.elapsed().as_secs_f64();
         let cpu = (tree::cpu(server.child.id()) - before) / count as f64;

@@ -10,7 +10,7 @@ use super::inventory::stores;
 use super::thousands;
 use crate::floors::commits;
 use crate::floors::queues::Queue;
-use crate::measure::pause;
+use crate::measure::{at_once, pause};
 use crate::page::{Goal, Line};
 use crate::service::{Client, LONGEST, Service, tree};
 use crate::{Bench, Result};
@@ -91,28 +91,23 @@ fn taken((status, body): &(u16, Vec<u8>)) -> Result<()> {
     }
 }
 
-/// Pushes `count` records by 64 clients at once, so many in one call; seconds until the last answer.
-fn by_many(pushed: &Pushed, count: usize, list: usize) -> Result<f64> {
-    let clients = (0..CLIENTS).map(|_| pushed.service.client()).collect::<Result<Vec<_>>>()?;
-    let next = AtomicUsize::new(0);
-    let begun = Instant::now();
-    let push = |mut client: Client| -> std::result::Result<(), String> {
+/// Pushes `count` records by so many clients at once, so many in one call, and at most so many a second where that is said; seconds until the last answer.
+fn push(pushed: &Pushed, (clients, count, list): (usize, usize, usize), pace: Option<usize>) -> Result<f64> {
+    let clients = (0..clients).map(|_| pushed.service.client()).collect::<Result<Vec<_>>>()?;
+    let (begun, next) = (Instant::now(), AtomicUsize::new(0));
+    at_once(clients, |mut client: Client| {
         loop {
             let first = next.fetch_add(list, Ordering::Relaxed);
             if first >= count {
                 return Ok(());
             }
+            let due = pace.map_or(0.0, |pace| first as f64 / pace as f64);
+            pause(Duration::from_secs_f64(due).saturating_sub(begun.elapsed()));
             let records = (first..count.min(first + list)).map(|number| record(number, RECORD_BYTES));
             let body = format!("{{\"records\":[{}]}}", records.collect::<Vec<_>>().join(","));
             let answer = client.post("/sources/records/records", &body).map_err(|error| error.to_string())?;
             taken(&answer).map_err(|error| error.to_string())?;
         }
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = clients.into_iter().map(|client| scope.spawn(|| push(client))).collect();
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().map_err(|_| "a client panicked".to_owned())?)
     })?;
     Ok(begun.elapsed().as_secs_f64())
 }
@@ -124,7 +119,7 @@ fn accepts(bench: &Bench, (name, store): (&str, Option<&str>), list: usize) -> R
     // Nothing is delivered meanwhile: it is acceptance that is measured.
     pushed.client.change("POST", "/jobs/records/pause", &json!({}))?;
     let before = tree::cpu(pushed.service.pid());
-    let took = by_many(&pushed, count, list)?;
+    let took = push(&pushed, (CLIENTS, count, list), None)?;
     let cpu = (tree::cpu(pushed.service.pid()) - before) * 1e6 / count as f64;
     let memory = tree::mebibytes(pushed.service.pid(), "VmHWM").unwrap_or(f64::NAN);
     let floor = commits::run(&bench.path("commits.db"), (count, CLIENTS * list, RECORD_BYTES))?;
@@ -185,27 +180,7 @@ fn steady(bench: &Bench, (name, store): (&str, Option<&str>), output: &str, most
     let seconds = if bench.small { 2 } else { 30 };
     let mut pushed = Pushed::open(bench, store, output)?;
     let count = seconds * STEADY;
-    let (begun, next) = (Instant::now(), AtomicUsize::new(0));
-    let clients = (0..8).map(|_| pushed.service.client()).collect::<Result<Vec<_>>>()?;
-    let push = |mut client: Client| -> std::result::Result<(), String> {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                return Ok(());
-            }
-            pause((Duration::from_secs(1) * number as u32 / STEADY as u32).saturating_sub(begun.elapsed()));
-            let body = format!("{{\"records\":[{}]}}", record(number, RECORD_BYTES));
-            let answer = client.post("/sources/records/records", &body).map_err(|error| error.to_string())?;
-            taken(&answer).map_err(|error| error.to_string())?;
-        }
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = clients.into_iter().map(|client| scope.spawn(|| push(client))).collect();
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().map_err(|_| "a client panicked".to_owned())?)
-    })?;
-    let pushed_in = begun.elapsed().as_secs_f64();
+    let pushed_in = push(&pushed, (8, count, 1), Some(STEADY))?;
     pushed.delivered(Instant::now(), count)?;
     let mut waited = waits(&mut pushed.client)?;
     pushed.close(bench)?;

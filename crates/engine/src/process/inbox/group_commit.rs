@@ -20,8 +20,8 @@ use crate::error::Result;
 pub(crate) struct Shared {
     /// Whose source it is.
     pub(super) job: JobId,
-    /// The run that its caller has seen last.
-    pub(super) run: i64,
+    /// The run of it, and the revision of its definition, that its caller has seen: a group is written by what its leader has seen.
+    pub(super) seen: (i64, i64),
     /// Who asks: tickets say so.
     pub(super) by: String,
 }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     fn shared(by: &str) -> Shared {
-        Shared { job: JobId(1), run: 1, by: by.to_owned() }
+        Shared { job: JobId(1), seen: (1, 1), by: by.to_owned() }
     }
 
     /// Tickets are the numbers in the keys, so that an answer tells whose it is.

@@ -132,7 +132,7 @@ impl Engine {
         self.process.usages.take((job.id, &job.name), inbox.quotas, asked)?;
         let accepted = match through {
             Through { run: None, channel: None } => {
-                let shared = Shared { job: job.id, run: job.run, by: self.asked_by.clone() };
+                let shared = Shared { job: job.id, seen: (job.run, job.revision), by: self.asked_by.clone() };
                 let write = |pushes: &[&Push]| self.accept_through(&source, through, pushes);
                 self.process.group_commits.accept(&shared, pushes, write)?
             }
