@@ -11,10 +11,11 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<String, String> {
     if !small {
         call(Command::new("scripts/install.sh").arg("--bench").current_dir(root))?;
     }
-    // Counts are the same in every build, times are not.
-    let profile = if small { "dev" } else { "release" };
-    let packages = ["--profile", profile, "--package", "ingather-app", "--package", "ingather-bench"];
-    let built = built::build(root, &packages)?;
+    // Counts are the same in every build, times are not. What is measured has nothing in it that only tests use.
+    let features: &[&str] =
+        if small { &built::AS_IN_TESTS } else { &["--package", "ingather-app", "--release"] };
+    let programs = ["--package", "ingather-bench", "--bin", "ingather", "--bin", "ingather-bench"];
+    let built = built::build(root, &[&programs[..], features].concat())?;
     let program = built.program("ingather-bench")?;
     let mut bench = match std::env::var_os("INGATHER_TEST_POSTGRES") {
         Some(_) => Command::new(program),

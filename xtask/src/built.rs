@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Beside a chosen package: with it, libraries get the features that `cargo test --workspace` gives them. Features follow from
-/// the chosen packages; another choice compiles many libraries, the index's among them, a second time.
-pub(crate) const AS_IN_TESTS: [&str; 2] = ["--package", "ingather-app"];
+/// Packages to choose beside those that are wanted, whose features they are: with them, libraries get the features that
+/// `cargo test --workspace` gives them. Another choice compiles many libraries, the index's among them, a second time.
+pub(crate) const AS_IN_TESTS: [&str; 4] = ["--package", "ingather-app", "--package", "ingather-simulator"];
 
 /// What cargo told when it had built.
 pub(crate) struct Built(String);

@@ -221,6 +221,8 @@ fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
     } else {
         std::fs::create_dir_all(to.parent().unwrap_or(to))?;
         std::fs::copy(from, to)?;
+        // As old as what was compiled from it: cargo compiles only what is new in the copy.
+        std::fs::File::options().write(true).open(to)?.set_modified(from.metadata()?.modified()?)?;
     }
     Ok(())
 }

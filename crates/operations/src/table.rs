@@ -230,7 +230,7 @@ mod tests {
         for (one, shape) in OPERATIONS.iter().flat_map(|one| shapes(*one).map(move |shape| (one.name, shape)))
         {
             let schema = (shape.schema)().to_value();
-            let validator = jsonschema::validator_for(&schema).unwrap_or_else(|why| panic!("{one}: {why}"));
+            let validator = ingather_testkit::suites::schema::of(&schema);
             assert!(!shape.examples.is_empty(), "{one}: {} has no example", shape.name);
             for example in shape.examples {
                 let given: Value =

@@ -93,8 +93,7 @@ mod tests {
 
     #[test]
     fn a_client_that_takes_nothing_is_cut_off_and_one_that_takes_a_little_is_not() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        runtime.expect("a runtime").block_on(async {
+        ingather_testkit::clock::jumping().block_on(async {
             let (near, _far) = duplex(4);
             let cut_off = Patient::new(near, None).write_all(&[0; 8]).await;
             assert_eq!(cut_off.expect_err("nobody takes it").kind(), io::ErrorKind::TimedOut);

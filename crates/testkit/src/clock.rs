@@ -31,6 +31,16 @@ impl Clock for HandClock {
     }
 }
 
+/// A runtime whose clock jumps to the next time that somebody waits for, once nobody has anything else to do.
+///
+/// # Panics
+/// When the system gives none.
+#[must_use]
+pub fn jumping() -> tokio::runtime::Runtime {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_time().start_paused(true).build().expect("a runtime")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,4 +21,12 @@ pub mod together;
 mod watch;
 pub mod world;
 
+/// The folder of the workspace whose tests run: above the package's, where cargo starts them. Not where this crate was compiled: a copy of the workspace
+/// shares it (`cargo x new-connector --try`), and is gone afterwards.
+fn workspace() -> std::path::PathBuf {
+    let here = std::env::current_dir().expect("there is a current folder");
+    let above = here.ancestors().find(|folder| folder.join("Cargo.lock").is_file());
+    above.expect("tests are started within the workspace").to_owned()
+}
+
 pub use directories::{postgres, provider, samba, search_engine, slapd};

@@ -165,10 +165,9 @@ fn by_sudo(program: &Path) -> Command {
 fn in_a_namespace(program: &Path) -> Command {
     let mut command = Command::new("unshare");
     command.args(UNSHARE).args(["sh", "-euc", NAMESPACE, "sh", ORDINARY]);
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let beside = program.parent().and_then(Path::parent).unwrap_or(program).to_owned();
     // What the caller does not reach either needs no way to it.
-    for folder in [workspace, beside].iter().filter_map(|folder| folder.canonicalize().ok()) {
+    for folder in [crate::workspace(), beside].iter().filter_map(|folder| folder.canonicalize().ok()) {
         if let Some(closed) = closed_above(&folder) {
             command.arg(closed).arg(folder);
         }

@@ -5,6 +5,7 @@ pub mod events;
 mod output;
 mod referring;
 mod repository;
+pub mod schema;
 mod secrets;
 mod transform;
 

@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn the_schema_of_schedules_says_what_is_read() {
         let schema = super::schedule(&mut schemars::SchemaGenerator::default());
-        let validator = jsonschema::validator_for(&schema.to_value()).unwrap();
+        let validator = ingather_testkit::suites::schema::of(&schema.to_value());
         for (value, is_read) in [
             (json!("0 2 * * *"), true),
             (

@@ -189,11 +189,6 @@ mod tests {
 
     use super::*;
 
-    fn runtime() -> Runtime {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        runtime.enable_time().start_paused(true).build().expect("a runtime")
-    }
-
     /// Asks a service that answers with what this function writes.
     fn asked<F: Future<Output = ()> + Send + 'static>(
         runtime: &Runtime,
@@ -227,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_service_that_says_nothing_is_not_waited_for_without_an_end() {
-        let runtime = runtime();
+        let runtime = ingather_testkit::clock::jumping();
         let silent = asked(&runtime, |far| async move {
             let _held = far;
             std::future::pending::<()>().await;
@@ -244,7 +239,7 @@ mod tests {
 
     #[test]
     fn many_items_may_be_longer_than_a_piece_and_no_piece_may() {
-        let runtime = runtime();
+        let runtime = ingather_testkit::clock::jumping();
         let mut item = vec![b'7'; 1 << 16];
         item[0] = b'"';
         item[(1 << 16) - 2] = b'"';

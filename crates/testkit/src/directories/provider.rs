@@ -2,7 +2,7 @@
 //! process. `scripts/provider.sh` brings it; where it is not, tests that need it are named as not run.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub struct LoggedIn {
 /// Where its packages are: where `scripts/provider.sh` says, or has put them before.
 fn packages() -> Option<PathBuf> {
     let told = std::env::var_os("INGATHER_TEST_PROVIDER").map(PathBuf::from);
-    let before = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/provider/node_modules");
+    let before = crate::workspace().join("target/provider/node_modules");
     told.or(before.join("oidc-provider").is_dir().then_some(before))
 }
 
@@ -87,7 +87,7 @@ impl Provider {
         });
         let file = self.folder.path().join("provider.json");
         std::fs::write(file, told.to_string()).expect("a temporary folder takes a file");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/provider/provider.cjs");
+        let script = crate::workspace().join("scripts/provider/provider.cjs");
         let mut command = Command::new("node");
         // Without threads of V8 beside the first one: with these, Node.js 20 was twice seen to stand still for ever at its start, on a busy machine
         // (nodejs/node#54918 is alike).

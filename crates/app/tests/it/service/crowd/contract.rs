@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use jsonschema::Validator;
+use ingather_testkit::suites::schema::{self, Validator};
 use serde_json::{Value, json};
 
 use crate::service::http::Reply;
@@ -25,7 +25,7 @@ impl Contract {
         let validator = |schema: &Value| {
             let mut whole = schema.clone();
             whole["components"] = json!({ "schemas": described["components"]["schemas"] });
-            jsonschema::validator_for(&whole).unwrap()
+            schema::of(&whole)
         };
         let mut promises = HashMap::new();
         for (path, verbs) in described["paths"].as_object().unwrap() {
