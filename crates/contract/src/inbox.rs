@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ingather_model::access::Acl;
-use ingather_model::fault::Fault;
+use ingather_model::fault::{Fault, Reason};
 use serde::{Deserialize, Serialize};
 
 /// The records of one source, each as it was pushed last. Calls may come from many threads at once.
@@ -19,6 +19,15 @@ pub trait Inbox: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// When it cannot be read now.
     fn get(&self, key: &str) -> Result<Option<ReceivedRecord>, Fault>;
+}
+
+/// Files that clients may name as the content of records. Calls may come from many threads at once.
+pub trait Files: std::fmt::Debug + Send + Sync {
+    /// The content of one, of at most so many bytes.
+    ///
+    /// # Errors
+    /// `path_forbidden` for what is no file that may be named, `content_unavailable`, `too_large`: with a sentence for whoever pushes.
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, Reason>;
 }
 
 /// A record as a listing has it.

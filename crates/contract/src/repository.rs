@@ -13,7 +13,7 @@ use ingather_model::scope::{BlindSpot, Scope};
 pub use crate::observed::Observed;
 
 use crate::call::CallContext;
-use crate::inbox::Inbox;
+use crate::inbox::{Files, Inbox};
 use crate::refers::Refers;
 use crate::settings::Schema;
 
@@ -277,12 +277,25 @@ pub struct Skipped {
 }
 
 /// What takes in what applications push into a source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Receives {
     /// The container of it all.
     pub container: ContainerReport,
     /// How much of it there may be.
     pub quotas: Quotas,
+    /// How long it is buffered.
+    pub buffering: Buffering,
+    /// What may be named as the content of records; none: no file.
+    pub files: Option<Arc<dyn Files>>,
+}
+
+/// How long what is pushed of a record is buffered, so that what follows soon takes its place; zero: not at all (coverage S4.26).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffering {
+    /// Since its last change, milliseconds.
+    pub ms: i64,
+    /// Since its first change that no output has, milliseconds.
+    pub ms_max: i64,
 }
 
 /// How much applications may push into a source; none: as much as there is room for.

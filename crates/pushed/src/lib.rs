@@ -1,14 +1,16 @@
 //! The repository `pushed`: records that applications push into a source. The engine keeps them (decision 0051); here they are read.
 
+mod files;
+
 use std::sync::Arc;
 
 use garde::Validate;
 use ingather_contract::call::CallContext;
-use ingather_contract::inbox::{Inbox, ListedRecord, ReceivedRecord};
+use ingather_contract::inbox::{Files, Inbox, ListedRecord, ReceivedRecord};
 use ingather_contract::refers::{Asked, Leads, ReadPage, Refers, VisitAnswer};
 use ingather_contract::repository::{
-    ContainerReport, Group, HostContext, Item, Listing, Named, Observed, Page, Presence, Quotas, ReadContent,
-    Receives, Repository, RepositoryCapabilities, RepositoryKind,
+    Buffering, ContainerReport, Group, HostContext, Item, Listing, Named, Observed, Page, Presence, Quotas,
+    ReadContent, Receives, Repository, RepositoryCapabilities, RepositoryKind,
 };
 use ingather_contract::settings;
 use ingather_model::access::{Acl, UNIX_FORMS, is_misspelled};
@@ -20,6 +22,8 @@ use ingather_model::limits;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use self::files::Below;
 
 /// The `pushed` repository.
 pub const REFERRING: RepositoryKind = RepositoryKind {
@@ -40,6 +44,8 @@ pub const REFERRING: RepositoryKind = RepositoryKind {
 const ROOT: &str = "push:";
 /// The one container of all such records.
 const CONTAINER: &str = "push:";
+/// How often what changes again and again is buffered for `buffer_ms`, where its source does not say how long.
+const BUFFERS: u32 = 15;
 /// The word of `access` for everybody.
 const EVERYBODY: &str = "everybody";
 /// Of a key that is no address: what cannot stand in one.
@@ -75,6 +81,11 @@ struct Settings {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[garde(length(max = limits::WEB_PATTERNS_MAX), custom(are_addresses))]
     address_prefixes: Vec<String>,
+    /// A folder of the machine of the service, such as `/srv/scans`: a record may name a file below it as its content, which is read when it is pushed. Whoever may
+    /// push says who sees what is in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[garde(inner(custom(is_absolute)))]
+    files: Option<String>,
     /// Records that it has at most; as many as there is room for when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[garde(inner(range(min = 1)))]
@@ -83,6 +94,35 @@ struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[garde(inner(range(min = 1)))]
     records_a_minute_max: Option<u32>,
+    /// What changes is delivered so long after its last change, milliseconds, so that several changes make one delivery; at once when left out. The end of a
+    /// delta run and a flush of a channel do not wait for it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[garde(range(max = limits::BUFFER_MS_MAX))]
+    buffer_ms: u32,
+    /// What changes again and again is delivered so long after the first of its changes, milliseconds; 15 times `buffer_ms` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[garde(inner(range(max = limits::BUFFER_MS_MAX)), custom(is_longer(self.buffer_ms)))]
+    buffer_ms_max: Option<u32>,
+}
+
+fn is_absolute(folder: &str, _: &()) -> garde::Result {
+    match folder.starts_with('/') && !folder.contains('\0') {
+        true => Ok(()),
+        false => Err(garde::Error::new("must be an absolute path, such as /srv/scans")),
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+fn is_longer(least: u32) -> impl FnOnce(&Option<u32>, &()) -> garde::Result {
+    move |most, ()| match most {
+        Some(most) if *most < least => {
+            Err(garde::Error::new(format!("must not be shorter than `buffer_ms`, which is {least}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn are_addresses(addresses: &[String], _: &()) -> garde::Result {
@@ -139,9 +179,22 @@ pub fn acl_of(tokens: &[String]) -> Acl {
 fn open(source: &serde_json::Value, host: &HostContext) -> Result<Arc<dyn Repository>, Fault> {
     let settings: Settings = settings::read(source)?;
     let acl = acl_of(settings.access.as_deref().unwrap_or_default());
-    let Settings { root, address_prefixes, records_max, records_a_minute_max, .. } = settings;
+    let Settings {
+        root,
+        address_prefixes,
+        files,
+        records_max,
+        records_a_minute_max,
+        buffer_ms,
+        buffer_ms_max,
+        ..
+    } = settings;
     let quotas = Quotas { records_max, records_a_minute_max };
-    Ok(Arc::new(Source { root, acl, address_prefixes, quotas, inbox: host.inbox.clone() }))
+    let ms_max =
+        buffer_ms_max.unwrap_or_else(|| buffer_ms.saturating_mul(BUFFERS).min(limits::BUFFER_MS_MAX));
+    let buffering = Buffering { ms: buffer_ms.into(), ms_max: ms_max.into() };
+    let files = files.map(|folder| Arc::new(Below(folder.into())) as Arc<dyn Files>);
+    Ok(Arc::new(Source { root, acl, address_prefixes, quotas, buffering, files, inbox: host.inbox.clone() }))
 }
 
 /// One source of one job.
@@ -152,6 +205,8 @@ struct Source {
     /// Beginnings of keys that are addresses.
     address_prefixes: Vec<String>,
     quotas: Quotas,
+    buffering: Buffering,
+    files: Option<Arc<dyn Files>>,
     inbox: Option<Arc<dyn Inbox>>,
 }
 
@@ -257,7 +312,8 @@ impl Repository for Source {
     }
 
     fn pushed(&self) -> Option<Receives> {
-        Some(Receives { container: container(), quotas: self.quotas })
+        let (quotas, buffering, files) = (self.quotas, self.buffering, self.files.clone());
+        Some(Receives { container: container(), quotas, buffering, files })
     }
 }
 

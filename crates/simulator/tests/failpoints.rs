@@ -252,6 +252,10 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::ClearedHashStays, Check::Scenario("pushed_cleared")),
     (Failpoint::ClearedUnderARun, Check::Scenario("pushed_cleared")),
     (Failpoint::GroupAnswersTurned, Check::Scenario("pushed_at_once")),
+    (Failpoint::BufferedForEver, Check::Scenario("pushed_buffered")),
+    (Failpoint::BufferedBeyondItsRun, Check::Scenario("pushed_buffered")),
+    (Failpoint::StaleIsTaken, Check::Scenario("pushed_buffered")),
+    (Failpoint::DrainedBeforeItIs, Check::Scenario("pushed_buffered")),
 ];
 
 /// See `crates/engine/tests/it/crashes.rs`.

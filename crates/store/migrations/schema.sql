@@ -179,9 +179,10 @@ CREATE TABLE membership (authority BIGINT NOT NULL, group_id TEXT NOT NULL, memb
   PRIMARY KEY (authority, group_id, member)) /*clustered*/;
 CREATE INDEX membership_member ON membership (authority, member);
 -- what applications have pushed (decision 0051), by the document that it is; present: 0 where it was deleted; ticket: of what was pushed last; hash: what
--- whoever pushes tells versions by; acl: who may see it, JSON, NULL where that was left out
-CREATE TABLE record (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, present BIGINT NOT NULL, ticket BIGINT NOT NULL, hash TEXT, acl TEXT)
-  /*clustered*/;
+-- whoever pushes tells versions by; acl: who may see it, JSON, NULL where that was left out; buffered_since: when it changed first since its last visit was released;
+-- client_version: the number that its client counts its versions by
+CREATE TABLE record (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, present BIGINT NOT NULL, ticket BIGINT NOT NULL, hash TEXT, acl TEXT,
+  buffered_since BIGINT NOT NULL DEFAULT 0, client_version BIGINT) /*clustered*/;
 CREATE INDEX record_job ON record (job, document);
 CREATE TABLE record_content (document BIGINT PRIMARY KEY, about TEXT NOT NULL, content BYTEA NOT NULL) /*table*/;
 -- what was asked of a record, and what became of it; requests: of its document when it was asked, so that no visit of before ends it; report: its
@@ -194,10 +195,12 @@ CREATE INDEX ticket_open ON ticket (document) WHERE report IS NULL;
 CREATE INDEX ticket_report ON ticket (job, report);
 CREATE INDEX ticket_channel ON ticket (channel, number) WHERE channel IS NOT NULL AND report IS NULL;
 -- a pass of an application over its whole source; token: digest of what proves that a call belongs to it; watermark: last ticket before it; seen_at: the
--- last sign of life of its client; touched: records that it could not read; veto: why it deletes nothing, NULL where it may
+-- last sign of life of its client; touched: records that it could not read; veto: why it deletes nothing, NULL where it may; last_ticket: the last
+-- ticket at its end; drained_at: when none up to that was open any more, and outputs had committed
 CREATE TABLE delta_run (job BIGINT NOT NULL, epoch BIGINT NOT NULL, mode TEXT NOT NULL, token TEXT NOT NULL, client TEXT NOT NULL,
   watermark BIGINT NOT NULL, opened_at BIGINT NOT NULL, seen_at BIGINT NOT NULL, lease_ms BIGINT NOT NULL, state TEXT NOT NULL,
-  ended_at BIGINT, touched BIGINT NOT NULL, veto TEXT, deleted BIGINT NOT NULL, PRIMARY KEY (job, epoch)) /*clustered*/;
+  ended_at BIGINT, touched BIGINT NOT NULL, veto TEXT, deleted BIGINT NOT NULL, last_ticket BIGINT, drained_at BIGINT,
+  PRIMARY KEY (job, epoch)) /*clustered*/;
 CREATE TABLE delta_mark (job BIGINT NOT NULL, epoch BIGINT NOT NULL, number BIGINT NOT NULL, ids BYTEA NOT NULL,
   PRIMARY KEY (job, epoch, number)) /*clustered*/;
 -- channels that applications push through (decision 0052); opened_by: whose it is; is_sync: it answers when all is done; reason: why it ends; taken and completed: tickets; open_max:
@@ -215,4 +218,4 @@ CREATE TABLE channel_flush (channel BIGINT NOT NULL, number BIGINT NOT NULL, PRI
 -- a record as it was before a channel pushed over it, while that is not delivered and nobody else has said anything of it: an abort of the channel brings it
 -- back; present: 0 where there was none
 CREATE TABLE record_before (document BIGINT PRIMARY KEY, channel BIGINT NOT NULL, present BIGINT NOT NULL, ticket BIGINT NOT NULL, hash TEXT,
-  acl TEXT, about TEXT NOT NULL, content BYTEA NOT NULL) /*table*/;
+  acl TEXT, about TEXT NOT NULL, content BYTEA NOT NULL, client_version BIGINT) /*table*/;

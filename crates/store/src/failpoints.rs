@@ -204,6 +204,10 @@ pub enum Failpoint {
     ClearedHashStays,
     ClearedUnderARun,
     GroupAnswersTurned,
+    BufferedForEver,
+    BufferedBeyondItsRun,
+    StaleIsTaken,
+    DrainedBeforeItIs,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -415,6 +419,10 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::ClearedHashStays, "a source that was cleared tells clients that records are unchanged"),
     (Failpoint::ClearedUnderARun, "a source is cleared under a delta run, which has told its client that records are unchanged"),
     (Failpoint::GroupAnswersTurned, "calls that share a transaction are given the answers of each other"),
+    (Failpoint::BufferedForEver, "a record that changes again and again is buffered as long as it does"),
+    (Failpoint::BufferedBeyondItsRun, "what a delta run has pushed is still buffered when the run has ended"),
+    (Failpoint::StaleIsTaken, "an older version of a record that comes late takes the place of a newer one"),
+    (Failpoint::DrainedBeforeItIs, "the end of a source is told while something of it is open"),
 ];
 
 #[cfg(feature = "failpoints")]

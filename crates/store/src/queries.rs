@@ -323,6 +323,10 @@ queries! {
     shared DOCUMENT_LIST_FAILURES = "document/list_failures";
     shared DOCUMENT_LIST_QUEUED = "document/list_queued";
     split QUEUE_ENQUEUE = "queue/enqueue";
+    split QUEUE_BUFFER = "queue/buffer";
+    shared QUEUE_RELEASE = "queue/release";
+    shared QUEUE_BUFFERED = "queue/buffered";
+    shared QUEUE_BUFFERED_COUNT = "queue/buffered_count";
     split QUEUE_COMPLETE = "queue/complete";
     split QUEUE_RESCHEDULE = "queue/reschedule";
     shared QUEUE_REMOVE = "queue/remove";
@@ -439,6 +443,8 @@ queries! {
     shared TICKET_ADD = "ticket/add";
     shared TICKET_COMPLETE = "ticket/complete";
     shared TICKET_DROP = "ticket/drop";
+    shared TICKET_OPEN_UNTIL = "ticket/open_until";
+    shared TICKET_FAILED_WITHIN = "ticket/failed_within";
     shared TICKET_FIRST_OPEN = "ticket/first_open";
     shared TICKET_FORGET = "ticket/forget";
     shared TICKET_GET = "ticket/get";
@@ -449,6 +455,9 @@ queries! {
     shared DELTA_RUN_DELETED = "delta_run/deleted";
     shared DELTA_RUN_DROP = "delta_run/drop";
     shared DELTA_RUN_END = "delta_run/end";
+    shared DELTA_RUN_FINISH = "delta_run/finish";
+    shared DELTA_RUN_UNDRAINED = "delta_run/undrained";
+    shared DELTA_RUN_DRAIN = "delta_run/drain";
     shared DELTA_RUN_FORGET = "delta_run/forget";
     shared DELTA_RUN_GET = "delta_run/get";
     shared DELTA_RUN_LAST = "delta_run/last";

@@ -114,6 +114,41 @@ pub(crate) fn write_requests(
     Ok(())
 }
 
+/// Enqueues visits of changed documents that are buffered: what is buffered already is so for as long; what is due by now, or for another
+/// reason, stays due then.
+pub fn buffer(sql: &mut Sql<'_>, job: JobId, (run, now): (i64, i64), due: &[(i64, i64)]) -> Result<()> {
+    let (documents, dates): (Vec<i64>, Vec<i64>) = due.iter().copied().unzip();
+    let columns = [
+        Column::Ints(&documents),
+        Column::Same(job.0),
+        Column::Ints(&dates),
+        Column::Same(run),
+        Column::Same(now),
+    ];
+    states::counted(sql, &documents, |sql| {
+        sql.execute_many(&queries::QUEUE_BUFFER, &columns)?;
+        Ok(())
+    })
+}
+
+/// Has visits that are buffered be due now.
+pub fn release(sql: &mut Sql<'_>, documents: &[i64], now: i64) -> Result<u64> {
+    sql.execute(&queries::QUEUE_RELEASE, &[Value::Ints(documents), Value::Int(now)])
+}
+
+/// Documents of a job whose visits are buffered, after `after`, by id.
+pub fn buffered(sql: &mut Sql<'_>, job: JobId, (after, now): (i64, i64), most: usize) -> Result<Vec<i64>> {
+    let values = [Value::Int(job.0), Value::Int(after), Value::Int(now), Value::Int(most as i64)];
+    sql.query(&queries::QUEUE_BUFFERED, &values, |row| row.int(0))
+}
+
+/// How many records of a job are buffered, and since when the first of them, milliseconds since 1970 UTC.
+pub fn count_buffered(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<(u64, Option<i64>)> {
+    let read = |row: &Row<'_>| Ok((row.int(0)?, row.opt_int(1)?));
+    let counted = sql.one(&queries::QUEUE_BUFFERED_COUNT, &[Value::Int(job.0), Value::Int(now)], read)?;
+    Ok(counted.map_or((0, None), |(count, since)| (count as u64, since)))
+}
+
 /// A reason that this program does not know counts as a change, so that the document is visited.
 fn visit_reason(word: &str) -> VisitReason {
     VisitReason::parse(word).unwrap_or(VisitReason::Changed)

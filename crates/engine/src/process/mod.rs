@@ -16,7 +16,7 @@ pub(crate) mod under_way;
 pub(crate) mod visitors;
 pub(crate) mod watches;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -85,7 +85,7 @@ pub struct Process {
     /// Continuous jobs that are not watched, and why.
     unwatched: Mutex<BTreeMap<JobId, String>>,
     /// Jobs into whose sources something was pushed that no pass was begun for yet.
-    pub(crate) pushed_into: Mutex<BTreeSet<JobId>>,
+    pub(crate) pushed_into: Mutex<BTreeMap<JobId, i64>>,
     /// What clients push at once.
     pub(crate) group_commits: GroupCommits,
     /// How much they have pushed into sources with quotas.

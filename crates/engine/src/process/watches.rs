@@ -98,8 +98,13 @@ impl Watches {
                 watched.due = next_due(&reader, job.id, begun)?;
             }
             // Not while a pass is under way, which may have looked already.
-            if watched.is_pushed && !watched.passes.is_under_way() && process.take_pushed(job.id) {
-                watched.due = Some(now);
+            if watched.is_pushed
+                && !watched.passes.is_under_way()
+                && let Some(due) = process.take_pushed(job.id)
+            {
+                // Not before now: a pass that began after it was asked may have begun before it was on disk.
+                let due = due.max(now);
+                watched.due = Some(watched.due.map_or(due, |first| first.min(due)));
             }
             watched.listen(steady);
             if let Some(why) = &watched.unwatched {

@@ -1,12 +1,13 @@
 //! The end of a run, in one transaction: its state, its row, and what the history of its job knows from now on.
 
 use ingather_model::job::history::{HistoryKind, HistoryOf};
-use ingather_model::job::notify;
+use ingather_model::job::notify::{self, Notify};
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_store::runs::notices::{self, NewNotice};
 use ingather_store::turns::lock;
 use ingather_store::{Durability, jobs, runs};
 
+use super::drained::Drained;
 use super::{Run, fold, history, notices as notice};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -33,7 +34,9 @@ impl Engine {
         // As it is stored now: who is told may have changed since the run began.
         let stored = self.reader.read(|sql| jobs::get(sql, run.job.id))?;
         let of_job = stored.as_ref().map_or(&run.definition.notify, |job| &job.definition.notify);
-        let told = notify::told(of_job.iter().chain(of_all.iter()), &events);
+        let wanted: Vec<&Notify> = of_job.iter().chain(of_all.iter()).collect();
+        let told = notify::told(wanted.iter().copied(), &events);
+        let drained = Drained::by(run, outcome, &self.reader, now)?;
         let body = match told.is_empty() {
             true => String::new(),
             false => notice::body(run, &self.asked_by, (outcome, error.or(unlisted.as_deref())), now),
@@ -68,6 +71,7 @@ impl Engine {
                 };
                 notices::add(sql, notice)?;
             }
+            drained.iter().try_for_each(|drained| drained.note(sql, &run.job, (&wanted, now)))?;
             if run.is_pass { fold(sql, run.job.id) } else { Ok(()) }
         })?;
         // A run that notes every document makes room itself; all others leave that to whoever looks from time to time.

@@ -2,6 +2,7 @@
 
 pub(crate) mod dating;
 pub(crate) mod drain;
+mod drained;
 mod ending;
 mod fed;
 mod forgetting;

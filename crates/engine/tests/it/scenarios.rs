@@ -56,6 +56,6 @@ scenarios! {
     dates_handed_down dates_of_named_versions dates_of_named_versions_anew dates_of_seeds named_versions named_versions_and_killed named_versions_of_unconfirmed
     handed_down_by_missing handed_down_to_dead_links site_in_place_left_out hops_and_missing hops_and_dates hops_near_after_all hops_near_at_once
     missing_outputs people_and_services services_and_time taken_over touched_files
-    pushed pushed_and_goes_on pushed_at_once pushed_cleared pushed_delta_bounds pushed_delta_runs pushed_meanwhile pushed_twice_and_killed pushed_while_a_run_ends
+    pushed pushed_and_goes_on pushed_at_once pushed_cleared pushed_delta_bounds pushed_delta_runs pushed_buffered pushed_meanwhile pushed_twice_and_killed pushed_while_a_run_ends
     two_owners two_owners_access two_owners_differ two_owners_leaving_access two_owners_unconfirmed unconfirmed_twice unreadable vanishing
 }

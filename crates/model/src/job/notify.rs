@@ -20,6 +20,8 @@ words! {
         Stopped = "stopped",
         /// A run has ended, in whatever way; of passes that found nothing nobody is told.
         Finished = "finished",
+        /// All that a delta run of a client has pushed and deleted is done, and outputs have committed it.
+        Drained = "drained",
     }
 }
 
@@ -130,7 +132,7 @@ mod tests {
         for (wrong, says) in [
             ("", "is no name"),
             ("ops:", "there is nothing called ``"),
-            ("ops:ended", "there is failed, held, interrupted, stopped, finished"),
+            ("ops:ended", "there is failed, held, interrupted, stopped, finished, drained"),
             ("a b:failed", "is no name"),
             (&format!("{}:failed", "x".repeat(65)), "at most 64"),
         ] {

@@ -8,6 +8,8 @@ pub const RECORD_HASH_BYTES_MAX: usize = 1_024;
 pub const RECORD_ABOUT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of the content of one record.
 pub const RECORD_CONTENT_BYTES_MAX: usize = 4 << 20;
+/// Bytes of the files that the records of one call name.
+pub const RECORD_FILES_BYTES_MAX: usize = 64 << 20;
 /// Records in one call.
 pub const RECORDS_AT_ONCE_MAX: usize = 1_000;
 /// Bytes of the records of one call.
@@ -67,6 +69,8 @@ pub const CHANNEL_REPORTS_MS: i64 = 7 * 86_400_000;
 pub const CHANNELS_MAX: usize = 100_000;
 /// Bytes of what a client wants back with each report: 4,096 in base64, and a little more.
 pub const USER_REF_BYTES_MAX: usize = 6_144;
+/// Longest time for which a change of a record is buffered, milliseconds: ten minutes.
+pub const BUFFER_MS_MAX: u32 = 600_000;
 /// How often leases of channels, and how long they are throttled, are looked at, milliseconds.
 pub const CHANNEL_LOOK_MS: i64 = 1_000;
 /// How long a call may wait for a channel, seconds.

@@ -9,7 +9,7 @@ use ingather_contract::notifier::{Notice as Told, Notifier};
 use ingather_model::fault::Fault;
 use ingather_model::job::notify::NotifyEvent;
 use ingather_model::limits;
-use ingather_model::run_counts::RunCounts;
+use ingather_model::run_counts::{RunCounts, counted};
 use ingather_store::runs::notices::{self as stored, NoticeState, StoredNotice};
 use ingather_store::{Durability, Reader};
 use schemars::JsonSchema;
@@ -145,10 +145,12 @@ fn told(notice: &StoredNotice) -> Told {
         NotifyEvent::Interrupted => format!("job {job} rests: its run was interrupted too often"),
         NotifyEvent::Stopped => format!("job {job}: run {run} was stopped"),
         NotifyEvent::Finished => format!("job {job}: run {run} has ended"),
+        NotifyEvent::Drained => format!("job {job}: all of delta run {run} is done"),
     };
     let mut lines = vec![subject.clone(), String::new()];
     lines.extend(counts.map(|counts| in_words::sentence(&counts)));
     lines.extend(error);
+    lines.extend(drained(&body));
     lines.push(match notice.event {
         NotifyEvent::Held => format!(
             "`ingather job held {job}` lists them, `ingather job confirm {job} --run {run}` carries them out."
@@ -163,6 +165,13 @@ fn told(notice: &StoredNotice) -> Told {
         fields.insert("says".to_owned(), json!(text));
     }
     Told { id: notice.id.clone(), at: notice.at, event: notice.event, job, run, subject, text, body }
+}
+
+/// What came of a delta run, where that is told.
+fn drained(body: &Value) -> Option<String> {
+    let (deleted, failed) = (body["deleted"].as_u64()?, body["failed"].as_u64()?);
+    let veto = body["veto"].as_str().map_or(String::new(), |veto| format!("; it deleted nothing: {veto}"));
+    Some(format!("{} deleted, {failed} failed{veto}", counted(deleted, "record")))
 }
 
 /// Tells one notifier; what came of it is noted by whoever asked.

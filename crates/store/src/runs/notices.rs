@@ -49,7 +49,7 @@ pub struct StoredNotice {
     pub at: i64,
     /// The job.
     pub job: JobId,
-    /// Number of the run in the job.
+    /// Number of the run in the job; of [`NotifyEvent::Drained`] that of the delta run.
     pub run: i64,
     /// What happened.
     pub event: NotifyEvent,
@@ -88,7 +88,10 @@ pub struct NewNotice<'a> {
 pub fn add(sql: &mut Sql<'_>, notice: NewNotice<'_>) -> Result<()> {
     let NewNotice { at, job, run, event, notifier, body } = notice;
     let store = sql.one(&queries::META_GET, &[Value::Text("id")], |row| row.text(0))?.unwrap_or_default();
-    let kind = if event == NotifyEvent::Interrupted { event.as_str() } else { "end" };
+    let kind = match event {
+        NotifyEvent::Interrupted | NotifyEvent::Drained => event.as_str(),
+        _ => "end",
+    };
     let about = [store.as_str(), &job.0.to_string(), &run.to_string(), kind, notifier].join("\0");
     let digest = |salt: &str| Digest::of(format!("{salt}{about}").as_bytes()).0 as u64;
     let id = format!("{:016x}{:016x}", digest("one"), digest("two"));

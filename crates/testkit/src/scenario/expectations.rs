@@ -68,6 +68,7 @@ impl Play {
             ["answered" | "erased" | "resent"] => self.person(),
             ["tickets", job] => list(self.tickets_of(job)?),
             ["delta", job] => self.delta_of(job)?,
+            ["drained", job] => list(self.drained_of(job)?),
             ["erased", job] => self.erased_from(job)?,
             ["jobs"] => list(self.world.jobs()),
             ["read"] => {
@@ -91,19 +92,22 @@ impl Play {
             ["rows"] => list(self.world.rows().into_iter().map(|(table, count)| format!("{table} {count}"))),
             ["runs", job] => self.runs(job)?,
             ["end", job] => self.end(job)?,
-            ["held", job] => {
-                let job = self.world.find(job).ok_or("there is no such job")?;
-                let held = self.world.engine().held(&job, 0, 1_000).map_err(|error| error.to_string())?;
-                let mut names: Vec<String> = held.held.into_iter().map(|held| held.name).collect();
-                names.sort();
-                list(names)
-            }
+            ["held", job] => list(self.held_of(job)?),
             ["sees", user, output] => {
                 list(self.world.sees(if user == "anybody" { "" } else { user }, output))
             }
             [what, output] if self.world.shelves.contains_key(output) => self.shelf(what, output)?,
             _ => return Err(format!("nothing is known about `{what}`")),
         })
+    }
+
+    /// Removals of a job that wait for a person.
+    fn held_of(&self, job: &str) -> Result<Vec<String>, String> {
+        let job = self.world.find(job).ok_or("there is no such job")?;
+        let held = self.world.engine().held(&job, 0, 1_000).map_err(|error| error.to_string())?;
+        let mut names: Vec<String> = held.held.into_iter().map(|held| held.name).collect();
+        names.sort();
+        Ok(names)
     }
 
     /// What a person was answered who erased a document, or had documents sent again; or a client.

@@ -156,7 +156,7 @@ impl Play {
             let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` has no `=`"))?;
             match key {
                 "root" => definition.source["root"] = value.into(),
-                "over" | "access" => self.over((key, value), &mut definition)?,
+                "over" | "access" | "buffer" => self.over((key, value), &mut definition)?,
                 "to" => definition.outputs = value.split(',').map(str::to_owned).collect(),
                 "guard" if value == "off" => definition.delete_guard = Guard::Off,
                 "guard" if value == "default" => definition.delete_guard = Guard::default(),
@@ -210,6 +210,11 @@ impl Play {
                 definition.repository = together::pushing::PUSHED.to_owned();
                 definition.source =
                     serde_json::json!({"root": format!("{}{}", together::pushing::ROOT, definition.name)});
+            }
+            ("buffer", times) => {
+                let (ms, most) = times.split_once('/').ok_or("buffer=500/2000")?;
+                definition.source["buffer_ms"] = number::<u32>(ms)?.into();
+                definition.source["buffer_ms_max"] = number::<u32>(most)?.into();
             }
             ("access", "open") => definition.source["access"] = serde_json::json!(["everybody"]),
             ("access", who) => definition.source["access"] = who.split('+').collect(),

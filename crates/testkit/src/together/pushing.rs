@@ -29,6 +29,8 @@ pub struct Pushed {
     pub key: String,
     /// What it is.
     pub is: Is,
+    /// What its client counts its versions by.
+    pub version: Option<i64>,
 }
 
 /// What a client says of a record.
@@ -213,10 +215,11 @@ fn with(
                 acl: version.acl.clone(),
                 about: About { title: version.text.clone(), ..About::default() },
                 content: version.text.clone().into_bytes(),
+                file: None,
                 if_changed: version.if_changed,
             })),
         };
-        Push { key: record.key.clone(), ask, user_ref: None }
+        Push { key: record.key.clone(), ask, user_ref: None, version: record.version }
     });
     let taken = push(pushes.collect())?.into_iter().zip(records).filter(|(_, record)| record.is != Is::Bad);
     Ok(Answered::Accepted(taken.map(|(accepted, _)| accepted).collect()))

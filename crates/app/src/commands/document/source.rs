@@ -67,10 +67,18 @@ fn list(program: &Program<'_>) -> Result<u8> {
     let row = |one: &DeltaRunLook| {
         let run = one.run.map_or(String::new(), |run| run.to_string());
         let since = one.run.map_or(String::new(), |_| show::time(one.ended_at.unwrap_or(one.opened_at)));
-        vec![one.source.clone(), one.records.to_string(), run, one.state.clone(), since, one.client.clone()]
+        vec![
+            one.source.clone(),
+            one.records.to_string(),
+            one.buffered.to_string(),
+            run,
+            one.state.clone(),
+            since,
+            one.client.clone(),
+        ]
     };
     let rows: Vec<Vec<String>> = found.sources.iter().map(row).collect();
-    show::table(&["SOURCE", "RECORDS", "DELTA RUN", "STATE", "SINCE", "CLIENT"], &rows);
+    show::table(&["SOURCE", "RECORDS", "BUFFERED", "DELTA RUN", "STATE", "SINCE", "CLIENT"], &rows);
     Ok(exit::DONE)
 }
 
@@ -110,15 +118,32 @@ fn look(program: &Program<'_>, source: String) -> Result<u8> {
         return Ok(exit::DONE);
     }
     let DeltaRunLook {
-        source, run, mode, client, state, opened_at, ended_at, veto, deleted, records, ..
+        source,
+        run,
+        mode,
+        client,
+        state,
+        opened_at,
+        ended_at,
+        drained_at,
+        veto,
+        deleted,
+        records,
+        buffered,
+        buffered_since,
+        ..
     } = &found;
-    show::line(&format!("{source}: {}", counted(*records, "record")));
+    let waits = buffered_since.map_or(String::new(), |since| {
+        format!(", {} buffered since {}", counted(*buffered, "change"), show::time(since))
+    });
+    show::line(&format!("{source}: {}{waits}", counted(*records, "record")));
     if let Some(run) = run {
         let ended = ended_at.map_or(String::new(), |at| format!(", ended {}", show::time(at)));
+        let drained = drained_at.map_or(String::new(), |at| format!(", all done {}", show::time(at)));
         let deleted = if *deleted > 0 { format!(", {deleted} deleted") } else { String::new() };
         let veto = veto.as_ref().map_or(String::new(), |veto| format!(", deleted nothing: {veto}"));
         show::line(&format!(
-            "delta run {run} ({mode}) of {client}: {state}, opened {}{ended}{deleted}{veto}",
+            "delta run {run} ({mode}) of {client}: {state}, opened {}{ended}{drained}{deleted}{veto}",
             show::time(*opened_at)
         ));
     }

@@ -16,8 +16,14 @@ use ingather_store::jobs::Job;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Sql, StoreError, states};
 
+use super::buffering::Buffer;
 use super::{Accepted, Ask, InboxOf, Push, Put, as_json, documents_of};
 use crate::engine::Engine;
+
+/// Outcome of a push of what is there so already.
+const UNCHANGED: &str = "unchanged";
+/// Outcome of a deletion of what is not there.
+const NOOP: &str = "noop";
 
 /// The pushes of one call, and what is known of their records as they are accepted one after the other.
 struct Acceptance<'a> {
@@ -34,6 +40,7 @@ struct Acceptance<'a> {
     /// Those of which something is open; only asked through a channel.
     open: BTreeSet<i64>,
     erased: BTreeSet<i64>,
+    buffer: Buffer,
     /// How many new records there may be, where there is a quota.
     room: Option<u64>,
     /// The next of the numbers of new documents.
@@ -45,6 +52,10 @@ struct Acceptance<'a> {
 #[derive(Default)]
 struct Asked<'p> {
     fresh: Vec<NewDocument>,
+    /// Until when what changed is buffered, by document; the rest is due now.
+    buffered: BTreeMap<i64, i64>,
+    /// What is due now, whatever else is pushed of it.
+    prompt: BTreeSet<i64>,
     tickets: Vec<(NewTicket<'p>, Ends)>,
 }
 
@@ -118,6 +129,7 @@ impl<'a> Acceptance<'a> {
             Some(_) => records::tickets::open(sql, &known)?.iter().map(|ticket| ticket.document).collect(),
             None => BTreeSet::new(),
         };
+        let buffer = Buffer::read(sql, (inbox.buffering, now), &known)?;
         let fresh = documents::take_ids(sql, "document", keys.len().max(1))?;
         let ticket = records::tickets::take(sql, keys.len().max(1))?;
         Ok(Acceptance {
@@ -132,6 +144,7 @@ impl<'a> Acceptance<'a> {
             failed,
             open,
             erased,
+            buffer,
             room: None,
             fresh,
             ticket,
@@ -158,34 +171,11 @@ impl<'a> Acceptance<'a> {
             requests: 0,
             user_ref: push.user_ref.as_deref(),
         };
-        if let Err(reason) = self.check(push, key, was_there) {
-            // A channel takes everything, and says in its report what is wrong with it (coverage S2.26).
-            let accepted = match self.channel {
-                None => Accepted::Refused(reason),
-                Some(_) => self.ticket(asked, (new, Ends::Failed(reason)), was_there),
-            };
-            return Ok(Taken { accepted, document: known, stays: true, is_refused: true });
+        if let Some(ends) = self.ends_at_once((push, key), before.as_ref()) {
+            return Ok(self.answer_at_once((new, ends), (known, was_there), asked));
         }
-        let put = match &push.ask {
-            Ask::Put(put) => Some(&**put),
-            Ask::Delete | Ask::Wrong(_) => None,
-        };
-        if let (Some(put), Some(before)) = (put, &before)
-            && put.if_changed
-            && self.is_as_before(before, put)
-        {
-            let accepted = match self.channel {
-                None => Accepted::Unchanged,
-                Some(_) => self.ticket(asked, (new, Ends::At("unchanged")), was_there),
-            };
-            return Ok(Taken { accepted, document: known, stays: true, is_refused: false });
-        }
-        if put.is_none() && !was_there && !failpoint(Failpoint::NoopIsDeleted) {
-            // A removal that is under way goes on, and has a ticket of its own.
-            let accepted = self.ticket(asked, (new, Ends::At("noop")), was_there);
-            return Ok(Taken { accepted, document: known, stays: false, is_refused: false });
-        }
-        self.use_room(put.is_some(), was_there);
+        let is_put = matches!(push.ask, Ask::Put(_));
+        self.use_room(is_put, was_there);
         let id = known.unwrap_or_else(|| self.bring(&push.key, key, asked));
         if let Some(channel) = self.channel
             && self.open.insert(id)
@@ -194,18 +184,83 @@ impl<'a> Acceptance<'a> {
             records::keep_before(sql, id, channel, was_there)?;
         }
         let accepted = self.ticket(asked, (NewTicket { document: Some(id), ..new }, Ends::Open), was_there);
-        let hash = put.and_then(|put| put.hash.clone());
+        self.keep(sql, (id, push), before, asked)?;
+        Ok(Taken { accepted, document: Some(id), stays: false, is_refused: false })
+    }
+
+    /// How a push ends at once, after which the record is as it was. None for all others.
+    fn ends_at_once(&self, (push, key): (&Push, DocumentKey), before: Option<&Record>) -> Option<Ends> {
+        let was_there = before.is_some_and(|record| record.present);
+        if let Err(reason) = self.check(push, key, was_there) {
+            return Some(Ends::Failed(reason));
+        }
+        if let (Ask::Put(put), Some(before)) = (&push.ask, before)
+            && put.if_changed
+            && self.is_as_before(before, put)
+        {
+            return Some(Ends::At(UNCHANGED));
+        }
+        if is_stale(push, before) {
+            return Some(Ends::At("stale"));
+        }
+        // A removal that is under way goes on, and has a ticket of its own.
+        let is_put = matches!(push.ask, Ask::Put(_));
+        (!is_put && !was_there && !failpoint(Failpoint::NoopIsDeleted)).then_some(Ends::At(NOOP))
+    }
+
+    /// The answer to a push that ends at once. A channel takes everything, and says in its report what is wrong with it (coverage S2.26).
+    fn answer_at_once<'p>(
+        &mut self,
+        (new, ends): (NewTicket<'p>, Ends),
+        (known, was_there): (Option<i64>, bool),
+        asked: &mut Asked<'p>,
+    ) -> Taken {
+        let (stays, is_refused) = (!matches!(ends, Ends::At(NOOP)), matches!(ends, Ends::Failed(_)));
+        let accepted = match (ends, self.channel) {
+            (Ends::Failed(reason), None) => Accepted::Refused(reason),
+            (Ends::At(UNCHANGED), None) => Accepted::Unchanged,
+            (ends, _) => self.ticket(asked, (new, ends), was_there),
+        };
+        Taken { accepted, document: known, stays, is_refused }
+    }
+
+    /// Keeps a record as it is from now on, and when it is to be delivered.
+    fn keep(
+        &mut self,
+        sql: &mut Sql<'_>,
+        (id, push): (i64, &Push),
+        before: Option<Record>,
+        asked: &mut Asked<'_>,
+    ) -> std::result::Result<(), StoreError> {
+        let put = match &push.ask {
+            Ask::Put(put) => Some(&**put),
+            Ask::Delete | Ask::Wrong(_) => None,
+        };
         let mut acl = put.and_then(|put| put.acl.as_ref()).map(as_json);
         if failpoint(Failpoint::PushedAccessStays) {
             acl = before.as_ref().map_or(acl, |before| before.acl.clone());
         }
-        let record = Record { document: id, present: put.is_some(), ticket: self.ticket - 1, hash, acl };
+        // Whom a record is closed to finds it no longer than it takes.
+        if put.is_some() && before.as_ref().is_some_and(|is| is.present && is.acl != acl) {
+            asked.prompt.insert(id);
+        }
+        let buffered_since = self.buffer.since(before.as_ref(), id);
+        asked.buffered.extend(self.buffer.until(buffered_since).map(|until| (id, until)));
+        let record = Record {
+            document: id,
+            present: put.is_some(),
+            ticket: self.ticket - 1,
+            hash: put.and_then(|put| put.hash.clone()),
+            acl,
+            buffered_since,
+            client_version: push.version.or(before.and_then(|before| before.client_version)),
+        };
         let about = put.map(|put| (as_json(&put.about), &put.content[..]));
         let content = about.as_ref().map(|(about, content)| (about.as_str(), *content));
         records::put(sql, self.job.id, &record, content)?;
         self.records.insert(id, record);
         self.failed.remove(&id);
-        Ok(Taken { accepted, document: Some(id), stays: false, is_refused: false })
+        Ok(())
     }
 
     /// One record more, or less, of those that a quota is of.
@@ -285,7 +340,8 @@ impl<'a> Acceptance<'a> {
 
     /// Writes new documents, requests for visits and tickets. Of several tickets of one record only the last one is open.
     fn write(&self, sql: &mut Sql<'_>, asked: Asked<'_>) -> std::result::Result<(), StoreError> {
-        let Asked { fresh, tickets } = asked;
+        let Asked { fresh, mut buffered, prompt, tickets } = asked;
+        buffered.retain(|id, _| !prompt.contains(id));
         documents::add(sql, self.job.id, self.job.run, &fresh)?;
         let last: BTreeMap<i64, i64> =
             tickets.iter().filter_map(|(ticket, _)| Some((ticket.document?, ticket.number))).collect();
@@ -297,7 +353,10 @@ impl<'a> Acceptance<'a> {
             open.iter().map(|ticket| ticket.completed(superseded.clone())).collect();
         let request = |id: &i64| VisitRequest { document: *id, due: self.now, reason: VisitReason::Changed };
         if !failpoint(Failpoint::PushedWithoutVisit) {
-            queue::enqueue(sql, self.job.id, self.job.run, &ids.iter().map(request).collect::<Vec<_>>())?;
+            let due = ids.iter().filter(|id| !buffered.contains_key(id));
+            queue::enqueue(sql, self.job.id, self.job.run, &due.map(request).collect::<Vec<_>>())?;
+            let buffered: Vec<(i64, i64)> = buffered.into_iter().collect();
+            queue::buffer(sql, self.job.id, (self.job.run, self.now), &buffered)?;
         }
         let counts = queue::request_counts(sql, &ids)?;
         let requests: HashMap<i64, i64> = counts.into_iter().map(|(id, count, _)| (id, count)).collect();
@@ -328,6 +387,13 @@ impl<'a> Acceptance<'a> {
             false => records::tickets::forget(sql, self.job.id, self.ticket - limits::REPORTS_KEPT),
         }
     }
+}
+
+/// Whether something newer of a record was taken before, as its client counts.
+fn is_stale(push: &Push, before: Option<&Record>) -> bool {
+    let newest = before.and_then(|before| before.client_version);
+    newest.zip(push.version).is_some_and(|(newest, version)| version < newest)
+        && !failpoint(Failpoint::StaleIsTaken)
 }
 
 /// As much of a key as a ticket has: one that is too long is no key of a record.

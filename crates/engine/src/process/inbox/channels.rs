@@ -65,7 +65,9 @@ impl Engine {
     pub fn terminate_channel(&self, id: i64, reason: &str) -> Result<Channel> {
         let work =
             |sql: &mut Sql<'_>, channel: &Channel, now| channels::terminate(sql, channel.id, (reason, now));
-        self.with_channel(id, work)
+        let channel = self.with_channel(id, work)?;
+        self.release_of_channel(&channel)?;
+        Ok(channel)
     }
 
     /// Has a channel take nothing any more, and drops what it took and no visit has delivered: these records are as they were before. What somebody else has pushed over, or was
@@ -84,7 +86,7 @@ impl Engine {
                 writer.lease.fence(sql)?;
                 drop_open(sql, &channel, (last, now))
             })?;
-            self.process.pushed(channel.job);
+            self.process.pushed(channel.job, now);
         }
         self.channel(id)?.ok_or_else(|| no_such(id))
     }
@@ -97,7 +99,7 @@ impl Engine {
         let writer = self.writing()?;
         let _lease = self.process.keep_lease(&writer)?;
         let now = writer.call.now();
-        writer.store.write(Durability::Synced, |sql| {
+        let (number, channel) = writer.store.write(Durability::Synced, |sql| {
             writer.lease.fence(sql)?;
             let number = records::tickets::take(sql, 1)?;
             let Some(channel) = channels::lock(sql, id)? else { return Ok(Err(no_such(id))) };
@@ -106,8 +108,10 @@ impl Engine {
             }
             channels::seen(sql, id, now)?;
             channels::flush(sql, id, number, now)?;
-            Ok(Ok(number))
-        })?
+            Ok(Ok((number, channel)))
+        })??;
+        self.release_of_channel(&channel)?;
+        Ok(number)
     }
 
     /// The client of a channel gives a sign of life.
@@ -260,6 +264,8 @@ fn drop_open(
             ticket: if before.present { before.ticket } else { ticket.number },
             hash: before.hash,
             acl: before.acl,
+            buffered_since: 0,
+            client_version: before.client_version,
         };
         let content = before.present.then_some((before.about.as_str(), before.content.as_slice()));
         records::put(sql, channel.job, &back, content)?;

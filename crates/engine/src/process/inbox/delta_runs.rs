@@ -79,6 +79,8 @@ impl Engine {
                 touched: 0,
                 veto: None,
                 deleted: 0,
+                last_ticket: None,
+                drained_at: None,
             };
             delta_runs::open(sql, job.id, &run)?;
             delta_runs::forget(sql, job.id, epoch - limits::DELTA_RUNS_KEPT)?;
@@ -209,17 +211,28 @@ impl Engine {
             }
             Unmet::Vetoed(veto) => {
                 self.within(job, claim, |sql, _, now| {
+                    let last = records::tickets::take(sql, 1)?;
                     delta_runs::veto(sql, job.id, claim.epoch, &veto)?;
-                    delta_runs::end(sql, job.id, claim.epoch, (FINISHED, now))
+                    delta_runs::finish(sql, job.id, claim.epoch, (last, now))
                 })?;
+                self.after_run(job)?;
                 return Ok(Finished { deleted: run.deleted as u64, veto: Some(veto), held: None });
             }
         }
         let ended = self.within(job, claim, |sql, run, now| {
-            delta_runs::end(sql, job.id, claim.epoch, (FINISHED, now))?;
+            let last = records::tickets::take(sql, 1)?;
+            delta_runs::finish(sql, job.id, claim.epoch, (last, now))?;
             Ok(run.deleted)
         })?;
+        self.after_run(job)?;
         Ok(Finished { deleted: ended as u64, veto: None, held: None })
+    }
+
+    /// A delta run is over: nothing of it is buffered, and a pass looks whether all of it is done.
+    fn after_run(&self, job: &Job) -> Result<()> {
+        self.release_buffered(job.id)?;
+        self.process.pushed(job.id, self.clock.now());
+        Ok(())
     }
 
     /// A delta run of the source of a job; without a number the last one.

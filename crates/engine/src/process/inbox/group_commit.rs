@@ -170,7 +170,9 @@ mod tests {
     use crate::error::{EngineError, Refusal};
 
     fn pushes(keys: &[&str]) -> Vec<Push> {
-        keys.iter().map(|key| Push { key: (*key).to_owned(), ask: Ask::Delete, user_ref: None }).collect()
+        keys.iter()
+            .map(|key| Push { key: (*key).to_owned(), ask: Ask::Delete, user_ref: None, version: None })
+            .collect()
     }
 
     fn shared(by: &str) -> Shared {

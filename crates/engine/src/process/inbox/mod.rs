@@ -2,9 +2,10 @@
 //! ticket and the request for a visit in one transaction; the end of that visit completes the ticket, once.
 //!
 //! Reading order: here is what can be pushed · `accepting` writes it, `group_commit` what many clients push at once, `quotas` says how much may be pushed · `run::tickets` completes what was asked · `claims` says to whom a delta run belongs, `delta_runs` opens, checks and ends passes of applications
-//! over their whole sources, `obsolete` deletes what these have not met · `channels` are what applications push through that want a report of everything · `reading` hands records to the connector.
+//! over their whole sources, `obsolete` deletes what these have not met · `buffering` says how long what changes is buffered · `channels` are what applications push through that want a report of everything · `reading` hands records to the connector.
 
 mod accepting;
+mod buffering;
 pub mod channels;
 mod claims;
 pub mod delta_runs;
@@ -16,8 +17,8 @@ mod reading;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use ingather_contract::inbox::{About, Inbox};
-use ingather_contract::repository::{Quotas, Receives, Repository};
+use ingather_contract::inbox::{About, Files, Inbox};
+use ingather_contract::repository::{Buffering, Quotas, Receives, Repository};
 use ingather_model::access::Acl;
 use ingather_model::fault::Reason;
 use ingather_model::ids::{ContainerId, JobId};
@@ -50,6 +51,8 @@ pub struct Push {
     pub ask: Ask,
     /// What its client wants back with each report.
     pub user_ref: Option<String>,
+    /// What its client counts versions of the record by: what has a lower number than what was taken before is stale.
+    pub version: Option<i64>,
 }
 
 /// What becomes of a record.
@@ -83,6 +86,8 @@ pub struct Put {
     pub about: About,
     /// Its content.
     pub content: Vec<u8>,
+    /// A file that has its content, as the source has files.
+    pub file: Option<String>,
     /// Nothing is asked where the record is there with this hash already.
     pub if_changed: bool,
 }
@@ -109,6 +114,8 @@ struct InboxOf<'j> {
     repository: Arc<dyn Repository>,
     container: Option<ContainerId>,
     quotas: Quotas,
+    buffering: Buffering,
+    files: Option<Arc<dyn Files>>,
 }
 
 impl Engine {
@@ -128,6 +135,7 @@ impl Engine {
     pub fn accept(&self, job: &Job, through: Through<'_>, pushes: Vec<Push>) -> Result<Vec<Accepted>> {
         let source = self.inbox_of(job)?;
         let (writer, inbox) = &source;
+        let pushes = inbox.with_files(pushes);
         let asked = (pushes.len(), writer.call.now());
         self.process.usages.take((job.id, &job.name), inbox.quotas, asked)?;
         let accepted = match through {
@@ -138,7 +146,7 @@ impl Engine {
             }
             _ => self.accept_through(&source, through, &pushes.iter().collect::<Vec<_>>())?,
         };
-        self.process.pushed(job.id);
+        self.process.pushed(job.id, asked.1 + inbox.buffering.ms);
         Ok(accepted)
     }
 
@@ -215,7 +223,7 @@ impl Engine {
     fn inbox_of<'j>(&self, job: &'j Job) -> Result<(Writer, InboxOf<'j>)> {
         let writer = self.writing()?;
         let repository = self.repository(job)?;
-        let Some(Receives { container: report, quotas }) = repository.pushed() else {
+        let Some(Receives { container: report, quotas, buffering, files }) = repository.pushed() else {
             let sentence = format!(
                 "job {} reads its source by itself; what is pushed goes into a source `push:NAME`, such as one of `ingather push`",
                 job.name
@@ -234,7 +242,40 @@ impl Engine {
                 shared.record(&writer.store, &report, (&fence, writer.call.now()))?
             }
         };
-        Ok((writer, InboxOf { job, repository, container, quotas }))
+        Ok((writer, InboxOf { job, repository, container, quotas, buffering, files }))
+    }
+}
+
+impl InboxOf<'_> {
+    /// Pushes with the content of the files that they name; what cannot be read is wrong.
+    fn with_files(&self, mut pushes: Vec<Push>) -> Vec<Push> {
+        let mut left = limits::RECORD_FILES_BYTES_MAX;
+        for push in &mut pushes {
+            let Ask::Put(put) = &mut push.ask else { continue };
+            let Some(path) = put.file.take() else { continue };
+            let read = match &self.files {
+                _ if left == 0 => Err(Reason::new(
+                    "too_large",
+                    "the files of this call have too many bytes together; push this record in another one",
+                )),
+                Some(files) => files.read(&path, limits::RECORD_CONTENT_BYTES_MAX as u64),
+                None => Err(Reason::new(
+                    "path_forbidden",
+                    format!(
+                        "source {} takes no files; its setting `files` names their folder",
+                        self.job.name
+                    ),
+                )),
+            };
+            match read {
+                Ok(content) => {
+                    left = left.saturating_sub(content.len());
+                    put.content = content;
+                }
+                Err(reason) => push.ask = Ask::Wrong(reason),
+            }
+        }
+        pushes
     }
 }
 
@@ -291,13 +332,15 @@ fn as_json(value: &impl serde::Serialize) -> String {
 }
 
 impl Process {
-    /// Something was pushed into the source of a job: a pass is due.
-    pub(crate) fn pushed(&self, job: JobId) {
-        lock(&self.pushed_into).insert(job);
+    /// Something was pushed into the source of a job: a pass is due by then, milliseconds since 1970 UTC.
+    pub(crate) fn pushed(&self, job: JobId, due: i64) {
+        let mut pushed_into = lock(&self.pushed_into);
+        let first = pushed_into.entry(job).or_insert(due);
+        *first = due.min(*first);
     }
 
-    /// Whether something was pushed into the source of a job since this was asked last.
-    pub(crate) fn take_pushed(&self, job: JobId) -> bool {
+    /// When a pass is due over what was pushed into the source of a job since this was asked last, if anything was.
+    pub(crate) fn take_pushed(&self, job: JobId) -> Option<i64> {
         lock(&self.pushed_into).remove(&job)
     }
 }

@@ -168,11 +168,11 @@ impl Engine {
         if is_much && is_guarded && !confirmed {
             return Ok(Unmet::Held(would, all));
         }
-        let (_, inbox) = self.inbox_of(job)?;
+        let (writer, inbox) = self.inbox_of(job)?;
         let mut deleted = 0;
         for ids in obsolete.chunks(limits::RECORDS_AT_ONCE_MAX) {
             deleted += self.delete_some(&inbox, claim, (ids, run.watermark), &mut met)?;
-            self.process.pushed(job.id);
+            self.process.pushed(job.id, writer.call.now());
         }
         Ok(Unmet::Deleted(deleted))
     }
@@ -216,7 +216,7 @@ impl Engine {
             since.add(delta_runs::marks(sql, job.id, run.epoch, met.last)?)?;
             still.retain(|id| !since.ids.contains(*id as u64));
             let names = documents::names(sql, &still)?;
-            let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None };
+            let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
             let pushes: Vec<Push> = names.into_iter().map(delete).collect();
             self.accept_in(sql, (inbox, None, now), &pushes.iter().collect::<Vec<_>>())?;
             delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))?;

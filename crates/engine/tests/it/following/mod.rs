@@ -1,5 +1,6 @@
 //! Sources that are found by following links.
 
+mod buffered;
 mod events;
 mod handed;
 mod places;

@@ -86,7 +86,7 @@ fn push(world: &World, text: Option<&str>) -> i64 {
         if_changed: false,
     };
     let is = text.map_or(Is::Gone, |text| Is::There(version(text)));
-    let ask = Ask::Push(vec![Pushed { key: "a".to_owned(), is }]);
+    let ask = Ask::Push(vec![Pushed { key: "a".to_owned(), is, version: None }]);
     let called = pushing::call(world, Request { source: "docs".to_owned(), ask });
     match called.answer.unwrap() {
         Answered::Accepted(accepted) => match accepted[..] {

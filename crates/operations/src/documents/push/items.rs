@@ -23,12 +23,17 @@ const DEPTH_MAX: usize = 16;
 pub struct PushedItem {
     /// What names it in its source: an address, or any text. Slashes make folders of it.
     pub key: String,
-    /// It is deleted; nothing but its key counts.
+    /// It is deleted; nothing but its key and its version counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delete: bool,
     /// Tells its versions; only compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// What its client counts its versions by: what has a lower number than what was taken of it before is stale, and changes nothing. For several clients
+    /// that may overtake each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub version: Option<i64>,
     /// Nothing is done where it is there with this hash already.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_changed: bool,
@@ -47,6 +52,9 @@ pub struct PushedItem {
     /// Its content as bytes of any format that is read, in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
+    /// Its content as a file of the machine of the service, below the folder of the source (`files`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Media type of the content; `text/plain` of a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
@@ -94,6 +102,7 @@ impl PushedItem {
         }
         let acl = self.acl()?;
         let (content, media_type) = self.content()?;
+        let file = self.file.take();
         let mut fields = BTreeMap::new();
         for (name, value) in &self.fields {
             add(&mut fields, name, value, 0)?;
@@ -114,11 +123,14 @@ impl PushedItem {
                 limits::RECORD_ABOUT_BYTES_MAX
             ));
         }
-        Ok(Put { hash: self.hash, acl, about, content, if_changed: self.if_changed })
+        Ok(Put { hash: self.hash, acl, about, content, file, if_changed: self.if_changed })
     }
 
     fn content(&mut self) -> Result<(Vec<u8>, Option<String>)> {
         let media_type = self.media_type.take();
+        if self.file.is_some() && (self.text.is_some() || self.content.is_some()) {
+            return Err("it has a `file` beside a `text` or a `content`; leave one out".to_owned());
+        }
         let (content, media_type) = match (self.text.take(), &self.content) {
             (Some(_), Some(_)) => return Err("it has a `text` and a `content`; leave one out".to_owned()),
             (Some(text), None) => {
@@ -278,6 +290,8 @@ mod tests {
         for wrong in [
             json!({"text": "a"}),
             json!({"key": "k", "text": "a", "content": "YQ=="}),
+            json!({"key": "k", "text": "a", "file": "a"}),
+            json!({"key": "k", "content": "YQ==", "file": "a"}),
             json!({"key": "k", "content": "?"}),
             json!({"key": "k", "modified": "yesterday"}),
             json!({"key": "k", "modified": [1]}),

@@ -74,7 +74,7 @@ const fn row(
     }
 }
 
-const RECORDS_ASKED: &str = r#"{"source": "tickets", "run": 3, "token": "5f", "records": [{"key": "17", "hash": "v2", "title": "Broken lamp",
+const RECORDS_ASKED: &str = r#"{"source": "tickets", "run": 3, "token": "5f", "records": [{"key": "17", "hash": "v2", "version": 2, "title": "Broken lamp",
     "text": "It does not light.", "access": ["unix:g:1000"], "modified": "2026-11-27T09:00:00Z", "fields": {"state": "open"}},
     {"key": "18", "delete": true}]}"#;
 const RECORDS_ANSWERED: &str = r#"{"results": [{"result": "pending", "ticket": 41, "was_there": true}, {"result": "unchanged"},
@@ -231,7 +231,7 @@ pub struct TicketReport {
     pub report: i64,
     /// When that was known, milliseconds since 1970 UTC.
     pub at: i64,
-    /// `indexed`, `unchanged`, `deleted`, `noop`, `superseded`, `skipped`, `failed` or `aborted`.
+    /// `indexed`, `unchanged`, `deleted`, `noop`, `superseded`, `stale`, `skipped`, `failed` or `aborted`.
     pub outcome: String,
     /// Why, a stable word; empty where it went well.
     pub code: String,

@@ -11,7 +11,7 @@ use crate::problem::Code;
 const BY_PUSH: Words = Words::Not("`ingather push --full` does it");
 const LOOK: &str = r#"{"source": "tickets", "run": 3, "mode": "full", "client": "key crawler", "state": "open", "opened_at": 1767225600000,
     "seen_at": 1767225600000, "lease_seconds": 300, "ended_at": 1767225700000, "touched": 1, "veto": "its client says that it is not complete",
-    "deleted": 0, "records": 1200}"#;
+    "deleted": 0, "drained_at": 1767225600000, "records": 1200, "buffered": 2, "buffered_since": 1767225600000}"#;
 
 pub(super) const ENDED: &[&str] = &[
     r#"{"run": 3, "deleted": 4}"#,
@@ -347,7 +347,7 @@ pub struct ShowDeltaRun {
 }
 
 /// How a source stands.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DeltaRunLook {
     /// Name of the job of the source.
     pub source: String,
@@ -373,8 +373,14 @@ pub struct DeltaRunLook {
     pub veto: Option<String>,
     /// Records that it deleted.
     pub deleted: i64,
+    /// When nothing of what was pushed until its end was open any more, and outputs had committed it.
+    pub drained_at: Option<i64>,
     /// Records of the source.
     pub records: u64,
+    /// Records of which something is buffered.
+    pub buffered: u64,
+    /// Since when the first of these is, milliseconds since 1970 UTC.
+    pub buffered_since: Option<i64>,
 }
 
 /// Asks to take a delta run from its client.

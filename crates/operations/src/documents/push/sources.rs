@@ -19,7 +19,7 @@ use ingather_model::limits;
 const BY_RUN: Words = Words::Not("a client asks it in its delta run");
 const LISTED: &str = r#"{"sources": [{"source": "tickets", "run": 3, "mode": "full", "client": "key crawler", "state": "finished",
     "opened_at": 1767225600000, "seen_at": 1767225600000, "lease_seconds": 300, "ended_at": 1767225700000, "touched": 0,
-    "veto": "its client says that it is not complete", "deleted": 0, "records": 1200}]}"#;
+    "veto": "its client says that it is not complete", "deleted": 0, "drained_at": 1767225600000, "records": 1200, "buffered": 2, "buffered_since": 1767225600000}]}"#;
 const OF_ALL: &[Code] =
     &[Code::NoSuchJob, Code::Definition, Code::Deleting, Code::ReadOnly, Code::SourceLocked];
 
@@ -226,7 +226,7 @@ fn list(context: &Context<'_>, caller: &Caller<'_>, _: ListSources) -> Result<So
     let Some(reader) = context.host.reader()? else { return Ok(SourceList { sources: Vec::new() }) };
     let all = reader.read(jobs::list)?.into_iter().filter_map(|job| caller.source(Some(job)));
     let pushed = all.filter(|job| Sources::of_root(&job.root).are_pushed());
-    let mut sources = pushed.map(|job| look_at(&reader, job)).collect::<Result<Vec<_>>>()?;
+    let mut sources = pushed.map(|job| look_at(&reader, job, context.now())).collect::<Result<Vec<_>>>()?;
     sources.sort_by(|one, other| one.source.cmp(&other.source));
     Ok(SourceList { sources })
 }
@@ -268,7 +268,7 @@ fn purge(context: &Context<'_>, caller: &Caller<'_>, request: PurgeSource) -> Re
     let PurgeSource { source, confirm, unlock } = request;
     if !confirm {
         let reader = context.existing()?;
-        let records = look_at(&reader, source_of(&reader, &source, caller)?)?.records;
+        let records = look_at(&reader, source_of(&reader, &source, caller)?, context.now())?.records;
         let held = Some(HeldObsolete { obsolete: records, records });
         return Ok(PurgedSource { source, deleted: 0, held });
     }

@@ -9,6 +9,7 @@ use ingather_model::run_counts::number;
 use ingather_store::Reader;
 use ingather_store::documents::inbox::{self, tickets};
 use ingather_store::jobs::{self, Job};
+use ingather_store::queue;
 use serde_json::Value;
 
 use super::items::PushedItem;
@@ -68,6 +69,7 @@ pub(super) fn push_of(record: Value) -> Push {
     let text = |field: &str| record[field].as_str().map(|text| text.replace('\0', "\u{fffd}"));
     let (key, user_ref) = (text("key").unwrap_or_default(), text("user_ref"));
     let wrong = |why: String| Ask::Wrong(Reason::new("invalid_record", why));
+    let version = record["version"].as_i64();
     let (key, user_ref, ask) = match PushedItem::read(record) {
         Err(why) => (key, user_ref, wrong(why)),
         Ok(item) if item.delete => (item.key, item.user_ref, Ask::Delete),
@@ -78,7 +80,7 @@ pub(super) fn push_of(record: Value) -> Push {
     };
     // One that is too long comes back with no report.
     let user_ref = user_ref.filter(|text| text.len() <= limits::USER_REF_BYTES_MAX);
-    Push { key, ask, user_ref }
+    Push { key, ask, user_ref, version }
 }
 
 impl From<Accepted> for PushResult {
@@ -257,50 +259,35 @@ pub(super) fn look(
 ) -> Result<DeltaRunLook> {
     let reader = context.existing()?;
     let job = source_of(&reader, &request.source, caller)?;
-    look_at(&reader, job)
+    look_at(&reader, job, context.now())
 }
 
-/// How the source of a job stands.
-pub(super) fn look_at(reader: &Reader, job: Job) -> Result<DeltaRunLook> {
-    let (run, records) = reader.read(|sql| {
+/// How the source of a job stands at a time.
+pub(super) fn look_at(reader: &Reader, job: Job, now: i64) -> Result<DeltaRunLook> {
+    let (run, records, (buffered, buffered_since)) = reader.read(|sql| {
         Ok::<_, ingather_store::StoreError>((
             inbox::delta_runs::last(sql, job.id)?,
             inbox::count(sql, job.id)?,
+            queue::count_buffered(sql, job.id, now)?,
         ))
     })?;
-    let source = job.name;
-    Ok(match run {
-        None => DeltaRunLook {
-            source,
-            run: None,
-            mode: String::new(),
-            client: String::new(),
-            state: String::new(),
-            opened_at: 0,
-            seen_at: 0,
-            lease_seconds: 0,
-            ended_at: None,
-            touched: 0,
-            veto: None,
-            deleted: 0,
-            records,
-        },
-        Some(run) => DeltaRunLook {
-            source,
-            run: Some(run.epoch),
-            mode: run.mode,
-            client: run.client,
-            state: run.state,
-            opened_at: run.opened_at,
-            seen_at: run.seen_at,
-            lease_seconds: run.lease_ms / 1_000,
-            ended_at: run.ended_at,
-            touched: run.touched,
-            veto: run.veto,
-            deleted: run.deleted,
-            records,
-        },
-    })
+    let of_source =
+        DeltaRunLook { source: job.name, records, buffered, buffered_since, ..DeltaRunLook::default() };
+    Ok(run.map_or(of_source.clone(), |run| DeltaRunLook {
+        run: Some(run.epoch),
+        mode: run.mode,
+        client: run.client,
+        state: run.state,
+        opened_at: run.opened_at,
+        seen_at: run.seen_at,
+        lease_seconds: run.lease_ms / 1_000,
+        ended_at: run.ended_at,
+        touched: run.touched,
+        veto: run.veto,
+        deleted: run.deleted,
+        drained_at: run.drained_at,
+        ..of_source
+    }))
 }
 
 pub(super) fn unlock(context: &Context<'_>, caller: &Caller<'_>, request: UnlockSource) -> Result<Unlocked> {

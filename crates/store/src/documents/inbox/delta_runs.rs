@@ -36,6 +36,10 @@ pub struct DeltaRun {
     pub veto: Option<String>,
     /// Records that it deleted.
     pub deleted: i64,
+    /// The last ticket at its end, where it was finished.
+    pub last_ticket: Option<i64>,
+    /// When no ticket up to that one was open any more, and outputs had committed.
+    pub drained_at: Option<i64>,
 }
 
 impl DeltaRun {
@@ -60,6 +64,8 @@ fn read(row: &Row<'_>) -> Result<DeltaRun> {
         touched: row.int(10)?,
         veto: row.opt_text(11)?,
         deleted: row.int(12)?,
+        last_ticket: row.opt_int(13)?,
+        drained_at: row.opt_int(14)?,
     })
 }
 
@@ -130,13 +136,44 @@ pub fn deleted(sql: &mut Sql<'_>, job: JobId, epoch: i64, (records, now): (i64, 
     Ok(())
 }
 
-/// It is over, and its marks go; of those before it as well.
+/// Its client has finished it: once no ticket up to `last` is open, it is drained. Its marks go; of those before it as well.
+///
+/// # Errors
+/// What the database says.
+pub fn finish(sql: &mut Sql<'_>, job: JobId, epoch: i64, (last, now): (i64, i64)) -> Result<()> {
+    let values = [Value::Int(job.0), Value::Int(epoch), Value::Int(now), Value::Int(last)];
+    sql.execute(&queries::DELTA_RUN_FINISH, &values)?;
+    drop_marks(sql, job, epoch)
+}
+
+/// Delta runs of a job that were finished, and of which something may be open, one after the other.
+///
+/// # Errors
+/// What the database says.
+pub fn undrained(sql: &mut Sql<'_>, job: JobId) -> Result<Vec<DeltaRun>> {
+    sql.query(&queries::DELTA_RUN_UNDRAINED, &[Value::Int(job.0)], read)
+}
+
+/// Nothing of a delta run is open any more; whether that was not known before.
+///
+/// # Errors
+/// What the database says.
+pub fn drain(sql: &mut Sql<'_>, job: JobId, epoch: i64, now: i64) -> Result<bool> {
+    let values = [Value::Int(job.0), Value::Int(epoch), Value::Int(now)];
+    Ok(sql.execute(&queries::DELTA_RUN_DRAIN, &values)? == 1)
+}
+
+/// It is over without an end of its client, and its marks go; of those before it as well.
 ///
 /// # Errors
 /// What the database says.
 pub fn end(sql: &mut Sql<'_>, job: JobId, epoch: i64, (state, now): (&str, i64)) -> Result<()> {
     let values = [Value::Int(job.0), Value::Int(epoch), Value::Text(state), Value::Int(now)];
     sql.execute(&queries::DELTA_RUN_END, &values)?;
+    drop_marks(sql, job, epoch)
+}
+
+fn drop_marks(sql: &mut Sql<'_>, job: JobId, epoch: i64) -> Result<()> {
     if !failpoint(Failpoint::MarksOutliveTheirRun) {
         sql.execute(&queries::DELTA_MARK_DROP, &[Value::Int(job.0), Value::Int(epoch)])?;
     }

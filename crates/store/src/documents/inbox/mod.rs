@@ -24,6 +24,10 @@ pub struct Record {
     pub hash: Option<String>,
     /// Who may see it, JSON; none where that was left out.
     pub acl: Option<String>,
+    /// When it changed first since a visit of it was due, milliseconds since 1970 UTC; says something while a later one is buffered.
+    pub buffered_since: i64,
+    /// What its client counts its versions by.
+    pub client_version: Option<i64>,
 }
 
 /// A record as the inbox hands it out.
@@ -56,6 +60,8 @@ pub struct Before {
     pub about: String,
     /// Its content.
     pub content: Vec<u8>,
+    /// What its client counts its versions by.
+    pub client_version: Option<i64>,
 }
 
 /// Keeps a record as it is, or that there is none, before a channel pushes over it.
@@ -85,6 +91,7 @@ pub fn before(sql: &mut Sql<'_>, document: i64) -> Result<Option<Before>> {
             acl: row.opt_text(4)?,
             about: row.text(5)?,
             content: row.opt_bytes(6)?.unwrap_or_default(),
+            client_version: row.opt_int(7)?,
         })
     })
 }
@@ -126,6 +133,8 @@ pub fn get(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<Record>> {
             ticket: row.int(2)?,
             hash: row.opt_text(3)?,
             acl: row.opt_text(4)?,
+            buffered_since: row.int(5)?,
+            client_version: row.opt_int(6)?,
         })
     })
 }
@@ -144,6 +153,8 @@ pub fn put(sql: &mut Sql<'_>, job: JobId, record: &Record, content: Option<(&str
         Value::Int(record.ticket),
         Value::OptText(record.hash.as_deref()),
         Value::OptText(record.acl.as_deref()),
+        Value::Int(record.buffered_since),
+        Value::OptInt(record.client_version),
     ];
     sql.execute(&queries::RECORD_PUT, &values)?;
     match content {

@@ -168,6 +168,25 @@ pub fn open(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<OpenTicket>> {
     })
 }
 
+/// Whether a ticket of a job up to one is open.
+///
+/// # Errors
+/// What the database says.
+pub fn is_open_until(sql: &mut Sql<'_>, job: JobId, last: i64) -> Result<bool> {
+    let open =
+        sql.one(&queries::TICKET_OPEN_UNTIL, &[Value::Int(job.0), Value::Int(last)], |row| row.int(0))?;
+    Ok(open.is_some())
+}
+
+/// How many tickets of a job beyond one and up to another one failed.
+///
+/// # Errors
+/// What the database says.
+pub fn count_failed(sql: &mut Sql<'_>, job: JobId, (after, last): (i64, i64)) -> Result<i64> {
+    let values = [Value::Int(job.0), Value::Int(after), Value::Int(last)];
+    Ok(sql.one(&queries::TICKET_FAILED_WITHIN, &values, |row| row.int(0))?.unwrap_or_default())
+}
+
 /// Has the numbers of reports to itself: before a channel, in every transaction that needs both.
 ///
 /// # Errors

@@ -86,10 +86,11 @@ fn records(text: &str) -> Result<Vec<Pushed>, String> {
         let mut words = item.split_whitespace();
         let name = words.next().ok_or("a record has a key")?;
         let mut version = Version { text: String::new(), acl: None, hash: None, if_changed: false };
-        let mut is = None;
+        let (mut is, mut number_of) = (None, None);
         for word in words {
             match word.split_once(':') {
                 Some(("access", who)) => version.acl = Some(acl(who)),
+                Some(("version", number)) => number_of = Some(super::super::steps::number(number)?),
                 Some(("hash", hash)) => version.hash = Some(hash.to_owned()),
                 None if word == "if_changed" => version.if_changed = true,
                 None if word == "gone" => is = Some(Is::Gone),
@@ -99,7 +100,8 @@ fn records(text: &str) -> Result<Vec<Pushed>, String> {
             }
         }
         let is = is.unwrap_or(Is::There(version));
-        records.extend(keys(name).into_iter().map(|key| Pushed { key, is: is.clone() }));
+        let of = |key| Pushed { key, is: is.clone(), version: number_of };
+        records.extend(keys(name).into_iter().map(of));
     }
     Ok(records)
 }

@@ -81,7 +81,9 @@ impl Play {
             }
         }
         let now = self.world.clock.now();
-        found.extend(delta::stand(source, &self.stored_runs(job), (&calls, now, pushes.outputs.died)));
+        let runs = self.stored_runs(job);
+        found.extend(delta::stand(source, &runs, (&calls, now, pushes.outputs.died)));
+        drained(&runs, &all, found);
         self.kept(job, source, found);
         source.perhaps_cleared = false;
         superseded(source, &all, found);
@@ -183,7 +185,7 @@ impl Play {
         all.map(|ticket| (ticket.number, ticket)).collect()
     }
 
-    fn stored_runs(&self, job: &Job) -> Vec<delta_runs::DeltaRun> {
+    pub(super) fn stored_runs(&self, job: &Job) -> Vec<delta_runs::DeltaRun> {
         let read = self.world.engine().reader.read(|sql| {
             let last = delta_runs::last(sql, job.id)?.map_or(0, |last| last.epoch);
             let mut rows = Vec::new();
@@ -230,8 +232,22 @@ fn explain(source: &mut Source, (calls, all): (&[&Called], &BTreeMap<i64, Ticket
             }
         }
     }
+    known.sort_by_key(|(_, known)| known.ticket);
     for (key, known) in known {
-        source.add(&key, known);
+        let is_stale = source.newest(&key).zip(known.version).is_some_and(|(newest, is)| is < newest);
+        let outcome =
+            all.get(&known.ticket).and_then(|ticket| ticket.report.as_ref()).map(|report| &*report.outcome);
+        if is_stale != (outcome == Some("stale")) {
+            found.push(format!(
+                "ticket {} of {key} is stale: {is_stale}, and is told as {outcome:?}",
+                known.ticket
+            ));
+        }
+        match is_stale {
+            // It changes nothing.
+            true => source.tickets.insert(known.ticket),
+            false => source.add(&key, known),
+        };
     }
     let deletes =
         calls.iter().find(|called| matches!(called.call.ask, Ask::Finish(..) | Ask::DeleteObsolete(..)));
@@ -244,7 +260,7 @@ fn explain(source: &mut Source, (calls, all): (&[&Called], &BTreeMap<i64, Ticket
         found.extend(delta::deletes_wrongly(source, called, (&ticket.key, number)));
         let (Ask::Finish(claimed, ..) | Ask::DeleteObsolete(claimed, _)) = &called.call.ask else { continue };
         let by = Some(claimed.epoch);
-        source.add(&ticket.key, Known { ticket: number, is: None, by, report: None });
+        source.add(&ticket.key, Known { ticket: number, is: None, version: None, by, report: None });
     }
 }
 
@@ -268,6 +284,17 @@ fn is_as_before(source: &Source, (record, before): (&Pushed, i64), were_among: b
         all.into_iter().any(is_so)
     } else {
         source.before(&record.key, before).is_some_and(is_so)
+    }
+}
+
+/// Of a delta run that is drained nothing is open (I7).
+fn drained(runs: &[delta_runs::DeltaRun], all: &BTreeMap<i64, Ticket>, found: &mut Vec<String>) {
+    for run in runs.iter().filter(|run| run.drained_at.is_some()) {
+        let last = run.last_ticket.unwrap_or(i64::MAX);
+        let open = all.range(..=last).filter(|(_, ticket)| ticket.report.is_none());
+        found.extend(open.map(|(number, _)| {
+            format!("delta run {} is said to be drained, and ticket {number} is open", run.epoch)
+        }));
     }
 }
 

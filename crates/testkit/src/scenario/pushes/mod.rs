@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! job docs over=push to=one access=anna   a source that clients push into; who may see records that do not say it: a name, `open`, or nobody
-//! push docs a v1 access:anna hash:h1, b gone, c[1-120] v1   one call; also `if_changed`, and `bad` for what cannot be taken
+//! job docs over=push to=one buffer=500/2000 what changes is buffered for half a second since its last change, and for two since its first one
+//! push docs a v1 access:anna hash:h1 version:3, b gone, c[1-120] v1   one call; also `if_changed`, and `bad` for what cannot be taken
 //! delta docs c1 open [additive] [lease:60]   a client opens a delta run; `c1:old` has the one before, `c1:wrong` a token that is none
 //! delta docs c1 check a:h1, b:            which of these have to be pushed
 //! delta docs c1 push a v2, b gone         pushed within it
@@ -14,6 +15,7 @@
 //! expect answered: pending, unchanged     what the last call was answered
 //! expect tickets docs: 1 a indexed, 2 b open
 //! expect delta docs: 1 finished deleted 2
+//! expect drained docs: 1                  delta runs of which all is done, and told
 //! ```
 //!
 //! A model goes along, which hears of calls and their answers alone; what it does not hear, because a process died, it asks for as a client could, by tickets
@@ -26,7 +28,8 @@
 //!   there since it was opened;
 //! - (I5) no output goes back to an older version of a record; at rest each holds the last one, for whom it names, and nothing of what is deleted;
 //! - (I6) one delta run of a source is open at most, and by its token alone; of several tickets of a record that were not delivered, all but the last one are
-//!   superseded.
+//!   superseded;
+//! - (I7) a delta run is said to be drained when nothing of it, and of what came before its end, is open, and each that was finished is at rest.
 
 mod asked;
 mod delta;
@@ -186,6 +189,15 @@ impl Play {
         let Some(last) = last else { return Ok("nothing".to_owned()) };
         let veto = last.veto.map_or(String::new(), |veto| format!(": {veto}"));
         Ok(format!("{} {} deleted {}{veto}", last.epoch, last.state, last.deleted))
+    }
+}
+
+impl Play {
+    /// Delta runs of a source that are drained.
+    pub(super) fn drained_of(&self, job: &str) -> Result<Vec<String>, String> {
+        let job = self.world.find(job).ok_or("there is no such job")?;
+        let runs = self.stored_runs(&job).into_iter().filter(|run| run.drained_at.is_some());
+        Ok(runs.map(|run| run.epoch.to_string()).collect())
     }
 }
 

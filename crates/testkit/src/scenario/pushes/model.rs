@@ -13,6 +13,8 @@ pub(super) struct Known {
     pub(super) ticket: i64,
     /// None: it is deleted.
     pub(super) is: Option<Version>,
+    /// What its client counts its versions by.
+    pub(super) version: Option<i64>,
     /// The delta run that deleted it at its end.
     pub(super) by: Option<i64>,
     /// Number and outcome of the report.
@@ -89,11 +91,22 @@ impl Source {
         self.records.keys().filter(|key| self.last(key).is_some()).count() as u64
     }
 
-    pub(super) fn add(&mut self, key: &str, known: Known) {
-        self.tickets.insert(known.ticket);
+    /// The largest number by which clients count versions of a record; none where it was deleted since.
+    pub(super) fn newest(&self, key: &str) -> Option<i64> {
+        let all = self.records.get(key)?;
+        let is_over = |known: &Known| known.is.is_none() && known.report.is_some();
+        all[all.iter().rposition(is_over).map_or(0, |at| at + 1)..]
+            .iter()
+            .filter_map(|known| known.version)
+            .max()
+    }
+
+    pub(super) fn add(&mut self, key: &str, known: Known) -> bool {
+        let is_new = self.tickets.insert(known.ticket);
         let all = self.records.entry(key.to_owned()).or_default();
         all.push(known);
         all.sort_by_key(|known| known.ticket);
+        is_new
     }
 
     /// Who may see a version: as it says, or as the source does now.
@@ -173,6 +186,6 @@ impl Known {
             Is::There(version) => Some(version.clone()),
             Is::Gone | Is::Bad => None,
         };
-        Known { ticket, is, by: None, report: None }
+        Known { ticket, is, version: record.version, by: None, report: None }
     }
 }

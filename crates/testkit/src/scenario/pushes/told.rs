@@ -8,7 +8,7 @@ use super::super::oracle::{self, Wanted};
 use super::Play;
 use super::model::{Known, Source};
 use super::outputs::{Looks, Right, Seen};
-use crate::together::pushing::Version;
+use crate::together::pushing::{Version, is_pushed};
 
 impl Play {
     /// Reads what became of tickets of a source, and judges what is new of it.
@@ -152,14 +152,21 @@ impl Play {
         self.pushes.has_looked(job);
     }
 
-    /// Tickets that have no report although the world is at rest.
+    /// Tickets that have no report, and delta runs that are not drained, although the world is at rest.
     pub(in crate::scenario) fn open_tickets(&self) -> Vec<String> {
         let sources = self.pushes.sources.iter();
         let all = sources.flat_map(|(name, source)| {
             source.records.iter().flat_map(move |(key, known)| known.iter().map(move |one| (name, key, one)))
         });
-        all.filter(|(.., known)| known.report.is_none())
-            .map(|(name, key, known)| format!("at rest, ticket {} of {name}, {key}, is open", known.ticket))
-            .collect()
+        let open = all.filter(|(.., known)| known.report.is_none());
+        let open = open
+            .map(|(name, key, known)| format!("at rest, ticket {} of {name}, {key}, is open", known.ticket));
+        let undrained = self.live_jobs().into_iter().filter(is_pushed).flat_map(|job| {
+            let runs = self.stored_runs(&job).into_iter();
+            let undrained = runs.filter(|run| run.last_ticket.is_some() && run.drained_at.is_none());
+            undrained
+                .map(move |run| format!("at rest, delta run {} of {} is not drained", run.epoch, job.name))
+        });
+        open.chain(undrained).collect()
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
+use super::channels::{Client, judge, serving};
 use super::{Service, goes_on};
 use crate::sandbox::{Kept, Sandbox};
 use crate::service::http::Request;
@@ -107,5 +108,52 @@ fn a_source_takes_as_many_records_as_it_may_have_and_as_many_a_minute_as_it_may(
             throttled.json()
         );
         drop(service.end(Signal::TERM));
+    }
+}
+
+#[test]
+fn channels_that_many_threads_share_tell_each_record_once_and_end_when_all_is_told() {
+    const THREADS: usize = 12;
+    const CALLS: usize = 8;
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        let (service, [one, _]) = serving(&sandbox);
+        let client = Client { service: &service, key: one };
+        let channels: Vec<i64> = (0..3).map(|_| client.open(json!({}))).collect();
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (client, channels) = (&client, &channels);
+                scope.spawn(move || {
+                    for call in 0..CALLS {
+                        let channel = channels[(thread + call) % channels.len()];
+                        // Some keys are of several threads and channels.
+                        let keys = [format!("{thread}/{call}"), format!("shared/{}", call % 3)];
+                        let records =
+                            keys.map(|key| json!({"key": key, "text": "lamp", "access": ["everybody"]}));
+                        client.push(channel, &json!(records)).is(200);
+                        match fastrand::u8(..4) {
+                            0 => drop(client.post(&format!("channels/{channel}/flush"), &json!({})).is(200)),
+                            1 => assert_eq!(client.state(channel), "running"),
+                            2 => drop(
+                                client.post(&format!("channels/{channel}/heartbeat"), &json!({})).is(200),
+                            ),
+                            _ => {}
+                        }
+                    }
+                });
+            }
+        });
+        let mut queued = 0;
+        for channel in channels {
+            client.post(&format!("channels/{channel}/terminate"), &json!({})).is(200);
+            assert!(comes(|| client.state(channel) == "terminated"));
+            let reports = client.reports(channel);
+            judge(&reports);
+            assert_eq!(reports.last().map(|last| &last["word"]), Some(&json!("terminated")));
+            queued += reports.iter().filter(|report| report["kind"] == "queued").count();
+        }
+        assert_eq!(queued, THREADS * CALLS * 2);
+        drop(service.end(Signal::TERM));
+        sandbox.run(&["verify"]).exits(0);
     }
 }

@@ -12,9 +12,9 @@ use crate::service::key;
 use crate::stops::upgrade::comes;
 
 /// A client of a service.
-struct Client<'s, 'b> {
-    service: &'s Service<'b>,
-    key: String,
+pub(super) struct Client<'s, 'b> {
+    pub(super) service: &'s Service<'b>,
+    pub(super) key: String,
 }
 
 impl Client<'_, '_> {
@@ -27,7 +27,7 @@ impl Client<'_, '_> {
         }
     }
 
-    fn post(&self, path: &str, body: &Value) -> Reply {
+    pub(super) fn post(&self, path: &str, body: &Value) -> Reply {
         self.ask("POST", path, Some(body))
     }
 
@@ -36,21 +36,21 @@ impl Client<'_, '_> {
     }
 
     /// Opens a channel into the source `tickets`; its number.
-    fn open(&self, mut wanted: Value) -> i64 {
+    pub(super) fn open(&self, mut wanted: Value) -> i64 {
         wanted["source"] = json!("tickets");
         self.post("channels", &wanted).is(200).json()["channel"].as_i64().unwrap()
     }
 
-    fn push(&self, channel: i64, records: &Value) -> Reply {
+    pub(super) fn push(&self, channel: i64, records: &Value) -> Reply {
         self.post(&format!("channels/{channel}/records"), &json!({"records": records}))
     }
 
-    fn state(&self, channel: i64) -> String {
+    pub(super) fn state(&self, channel: i64) -> String {
         self.get(&format!("channels/{channel}"))["state"].as_str().unwrap().to_owned()
     }
 
     /// All that a channel has told.
-    fn reports(&self, channel: i64) -> Vec<Value> {
+    pub(super) fn reports(&self, channel: i64) -> Vec<Value> {
         let (mut all, mut after) = (Vec::new(), json!(0));
         loop {
             let page = self.get(&format!("channels/{channel}/reports?after={after}"));
@@ -80,7 +80,7 @@ impl Client<'_, '_> {
 }
 
 /// That reports have no gap, and that each ticket was queued once, before it was completed once.
-fn judge(reports: &[Value]) {
+pub(super) fn judge(reports: &[Value]) {
     let serials: Vec<i64> = reports.iter().map(|report| report["report"].as_i64().unwrap()).collect();
     assert_eq!(serials, (1..=reports.len() as i64).collect::<Vec<_>>());
     let mut kinds: BTreeMap<i64, Vec<&str>> = BTreeMap::new();
@@ -99,7 +99,7 @@ fn record(key: &str, text: &str) -> Value {
 }
 
 /// A source, and a service for two clients that may only push.
-fn serving(sandbox: &Sandbox) -> (Service<'_>, [String; 2]) {
+pub(super) fn serving(sandbox: &Sandbox) -> (Service<'_>, [String; 2]) {
     sandbox.run(&["job", "define", "push:tickets", "--schedule", "continuous"]).exits(0);
     let keys = ["one", "two"].map(|name| key(sandbox, name, &["pusher"], None));
     (Service::start(sandbox), keys)

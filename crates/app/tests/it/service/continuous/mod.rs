@@ -1,8 +1,10 @@
 //! Continuous jobs: what changes at the source is found, and hidden, without anybody asking for it.
 
 mod at_once;
+mod buffered;
 mod channels;
 mod clients;
+mod defects;
 mod keys;
 mod pushed;
 mod site;
