@@ -16,7 +16,7 @@ pub mod unix;
 mod wrong_settings;
 
 pub use filesystem::check_pattern;
-pub use journal::lines::schema as journal_schema;
+pub use ingather_contract::lines::schema as journal_schema;
 pub use journal::share_journals;
 pub use journal::snapshot::{Part as JournalPart, Summary as JournalSummary, snapshot as journal_snapshot};
 pub use transforms::ocr::read_pictures_with;
