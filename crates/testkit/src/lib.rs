@@ -21,4 +21,4 @@ pub mod together;
 mod watch;
 pub mod world;
 
-pub use directories::{postgres, provider, samba, search_engine, slapd};
+pub use directories::{nats, postgres, provider, samba, search_engine, slapd};
