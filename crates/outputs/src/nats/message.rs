@@ -16,6 +16,9 @@ const OPENING: &str = "Ingather-Opening";
 /// Header with the number of its line.
 const SEQ: &str = "Ingather-Seq";
 
+/// Last word of the subject of a message that tells the end of a run.
+const RUN_END: &str = "run_end";
+
 /// A message of a stream: `schema`, and a line as a journal has it.
 #[derive(Serialize, JsonSchema)]
 struct Message<'m> {
@@ -72,6 +75,8 @@ pub(super) struct Noted {
     pub(super) told: Told,
     pub(super) seq: i64,
     pub(super) opening: i64,
+    /// It tells the end of a run: all that was told before it was noted.
+    pub(super) is_end: bool,
 }
 
 impl Author {
@@ -92,7 +97,7 @@ impl Author {
         let (verb, is_barrier) = match &statement.says {
             // With it begins another state, in which ids have another meaning; and all is told that a reader needs up to the end.
             Says::Begin { .. } => ("run", true),
-            Says::End { .. } => ("run_end", true),
+            Says::End { .. } => (RUN_END, true),
             Says::Acl { group, .. } if group.is_default() => ("acl", false),
             Says::Acl { .. } => ("group_acl", false),
             Says::Container { .. } => ("container", false),
@@ -170,12 +175,13 @@ impl Item {
 
 impl Noted {
     /// What a message says of itself; none where it is none of ours.
-    pub(super) fn of(headers: &HeaderMap) -> Option<Noted> {
+    pub(super) fn of(subject: &str, headers: &HeaderMap) -> Option<Noted> {
         let said = |name: &str| headers.get(name).map(|value| value.as_str());
         let id = said("Nats-Msg-Id")?;
         let (told, _) = Told::read(id)?;
         let opening = u64::from_str_radix(said(OPENING)?, 16).ok()?.cast_signed();
-        Some(Noted { id: id.to_owned(), told, seq: said(SEQ)?.parse().ok()?, opening })
+        let is_end = subject.rsplit('.').next() == Some(RUN_END);
+        Some(Noted { id: id.to_owned(), told, seq: said(SEQ)?.parse().ok()?, opening, is_end })
     }
 }
 

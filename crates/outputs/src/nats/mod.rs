@@ -143,9 +143,7 @@ impl Output for Opened {
         if continuity == Continuity::Same {
             self.publisher.before = Some(opening);
             self.publisher.newest = self.publisher.newest.or(Some(noted.newest));
-            if self.publisher.last > noted.last {
-                self.runtime.block_on(self.publisher.look_back(noted.last))?;
-            }
+            self.runtime.block_on(self.publisher.look_back())?;
         }
         Ok(continuity)
     }

@@ -129,19 +129,26 @@ impl Publisher {
         })
     }
 
-    /// Looks at what stands behind a number, from the newest on, as what was left there.
+    /// Looks for what processes that died have left in the stream, from the newest message on, back to the end of a run: what was told before
+    /// that was noted.
     ///
     /// # Errors
     /// It cannot be read.
-    pub(super) async fn look_back(&mut self, behind: u64) -> Result<(), Fault> {
-        let first = (behind + 1).max((self.last + 1).saturating_sub(limits::NATS_TAIL_MAX));
+    pub(super) async fn look_back(&mut self) -> Result<(), Fault> {
+        let first = (self.last + 1).saturating_sub(limits::NATS_TAIL_MAX).max(1);
         let (meant, mut at, mut tail) = (&self.meant, self.last, Tail::default());
+        let mut kept = self.link.take();
         let cancel = Cancel::default();
         let looked = patiently(&cancel, limits::NATS_OPEN_PATIENCE_MS_MAX, async || {
-            let mut link = Link::connect(meant).await?;
+            let mut link = match kept.take() {
+                Some(link) => link,
+                None => Link::connect(meant).await?,
+            };
             while at >= first {
-                if let Stored::Ours(noted) = stream::stored(&mut link, meant, at).await? {
-                    tail.take_older(noted);
+                match stream::stored(&mut link, meant, at).await? {
+                    Stored::Ours(noted) if noted.is_end => break,
+                    Stored::Ours(noted) => tail.take_older(noted),
+                    Stored::Other | Stored::Gone => break,
                 }
                 at -= 1;
             }

@@ -179,7 +179,9 @@ pub(super) async fn stored(link: &mut Link, meant: &Meant, number: u64) -> Resul
         Ok(stream.get_raw_message(number).await)
     };
     match link.wait(read).await?? {
-        Ok(StreamMessage { headers, .. }) => Ok(Noted::of(&headers).map_or(Stored::Other, Stored::Ours)),
+        Ok(StreamMessage { subject, headers, .. }) => {
+            Ok(Noted::of(&subject, &headers).map_or(Stored::Other, Stored::Ours))
+        }
         Err(error) => match error.kind() {
             LastRawMessageErrorKind::NoMessageFound => Ok(Stored::Gone),
             LastRawMessageErrorKind::JetStream(said) if said.code() < 500 => {

@@ -1,6 +1,7 @@
 //! A process that died, a stream that was replaced, and somebody else who writes to it.
 
 use ingather_contract::output::{Continuity, Generation, LOST};
+use ingather_model::run_counts::RunCounts;
 
 use super::*;
 
@@ -26,10 +27,16 @@ fn what_a_process_that_died_has_published_is_not_published_again() {
     applied(output.as_mut(), &late);
     drop(output);
 
+    // So does the next one, once it has noted where the stream stands and told that it begins.
     let (mut output, continuity) = gone_on(&stream, &noted, 11, 2);
     assert_eq!(continuity, Continuity::Same);
-    assert_eq!(output.generation().number, 7);
+    let noted = output.generation();
+    assert_eq!(noted.number, 7);
     output.tell(&call(), &[begin(8, 12)]).unwrap();
+    drop(output);
+
+    let (mut output, continuity) = gone_on(&stream, &noted, 12, 3);
+    assert_eq!(continuity, Continuity::Same);
     // The same comes again, with other numbers. Only what is the last of its address counts as done.
     let again = [
         put("a", 9, "A"),
@@ -42,8 +49,19 @@ fn what_a_process_that_died_has_published_is_not_published_again() {
     // And what was taken for done once is told when it is done once more.
     applied(output.as_mut(), &[put("a", 14, "B"), put("a", 15, "A"), put("confirmed", 16, "A")]);
     let messages = stream.messages();
-    let behind = [(8, "-"), (10, "A"), (11, "B"), (12, "C"), (14, "B"), (15, "A"), (16, "A")];
+    let behind = [(8, "-"), (10, "A"), (11, "B"), (12, "C"), (14, "B"), (15, "A")];
     assert_eq!(texts(&messages)[7..], behind);
+    drop(output);
+
+    // A run that is over leaves nothing to look for.
+    let (mut output, _) = gone_on(&stream, &opened(&stream.settings(), 4).unwrap().generation(), 12, 5);
+    let (job, counts) = ("job".into(), RunCounts::default());
+    let end = Says::End { job, run: Some(1), outcome: "done", counts };
+    output.tell(&call(), &[Statement { seq: 17, says: end }]).unwrap();
+    let (mut output, continuity) = gone_on(&stream, &output.generation(), 5, 6);
+    assert_eq!(continuity, Continuity::Same);
+    applied(output.as_mut(), &[put("a", 18, "A")]);
+    assert_eq!(texts(&stream.messages())[13..], [(17, "-"), (18, "A")]);
 }
 
 #[test]
