@@ -54,10 +54,16 @@ fn main() -> Result<(), String> {
         .map(|(path, text)| {
             (path, format!("<!-- Made by `cargo x generate`; changes here are lost. -->\n{text}").into())
         })
-        .chain(std::iter::once((
-            "docs/generated/journal.schema.json".to_owned(),
-            format!("{:#}\n", ingather_connectors::journal_schema()).into(),
-        )))
+        .chain(std::iter::once(
+            (
+                "docs/generated/journal.schema.json".to_owned(),
+                format!("{:#}\n", ingather_connectors::journal_schema()).into(),
+            ),
+            (
+                "docs/generated/nats.schema.json".to_owned(),
+                format!("{:#}\n", ingather_connectors::nats_schema()).into(),
+            ),
+        ))
         .chain(clients.into_iter().map(|(path, text)| (path, text.into())))
         .collect();
     println!("{}", serde_json::Value::Object(pages));

@@ -1,5 +1,5 @@
 //! Streams of NATS (JetStream): each change is a message, as a journal has it as a line, and so is all that is needed to judge who may see
-//! what. Applications consume them when they come to it (decision 0053).
+//! what. Applications consume them when they come to it (decision 0055).
 
 mod identity;
 mod link;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ingather_testkit::nats::{Client, Server, Stream};
+use ingather_testkit::nats::{Client, Message, Server, Stream};
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
@@ -24,8 +24,15 @@ fn declared(stream: &Stream, count: usize) -> Sandbox {
 }
 
 fn declare(sandbox: &Sandbox, settings: &Value) -> Answer {
+    declare_all(sandbox, &[(OUTPUT, settings)])
+}
+
+fn declare_all(sandbox: &Sandbox, all: &[(&str, &Value)]) -> Answer {
     let file = sandbox.path().join("declaration.json");
-    let outputs = json!({OUTPUT: {"kind": "nats", "settings": settings}});
+    let declared = |(name, settings): &(&str, &Value)| {
+        ((*name).to_owned(), json!({"kind": "nats", "settings": settings}))
+    };
+    let outputs: serde_json::Map<String, Value> = all.iter().map(declared).collect();
     std::fs::write(&file, json!({"version": 1, "outputs": outputs}).to_string()).unwrap();
     sandbox.run(&["apply", "-f", file.to_str().unwrap()])
 }
@@ -237,7 +244,7 @@ fn a_server_that_dies_during_a_run_costs_no_document_and_no_message_twice() {
 #[test]
 fn a_stream_is_declared_before_a_job_names_it_and_its_secrets_are_shown_to_nobody() {
     let test = "a_stream_is_declared_before_a_job_names_it_and_its_secrets_are_shown_to_nobody";
-    let Some(server) = Server::start(test, "authorization { user: ingather, password: hunter2narwhal }")
+    let Some(mut server) = Server::start(test, "authorization { user: ingather, password: hunter2narwhal }")
     else {
         return;
     };
@@ -253,7 +260,77 @@ fn a_stream_is_declared_before_a_job_names_it_and_its_secrets_are_shown_to_nobod
     let shown = sandbox.run(&["export"]).exits(0).out;
     assert!(shown.contains("\"password\": \"(hidden)\"") && !shown.contains("hunter2narwhal"), "{shown}");
     assert_eq!(synced(&sandbox), counted(&[("added", 1)]));
+    let mut command = sandbox.command(&["sync", "root", "-vv", "--to", OUTPUT]);
+    command.env("INGATHER_LOG", "trace,async_nats=trace");
+    let told = crate::sandbox::finish(command, None).exits(0);
+    assert!(!told.err.contains("hunter2narwhal"), "{}", told.err);
+    let why = [OUTPUT, "does not take the credentials"];
     settings["password"] = json!("another");
-    declare(&sandbox, &settings);
-    sandbox.run(&["sync", "root", "--to", OUTPUT]).refuses(3, &[OUTPUT, "does not take the credentials"]);
+    declare(&sandbox, &settings).refuses(2, &why);
+    server.configure("authorization { user: ingather, password: changed }");
+    server.go_on();
+    sandbox.run(&["sync", "root", "--to", OUTPUT]).refuses(3, &why);
+    assert!(sandbox.run(&["status"]).exits(1).out.contains(why[1]));
+}
+
+/// What was told of entries: operation and key, in order.
+fn told(stream: &Stream) -> Vec<String> {
+    let entry = |message: Message| {
+        let (op, id) = (message.body["op"].as_str()?.to_owned(), message.body["id"].as_str()?.to_owned());
+        Some(format!("{op} {}", id.strip_prefix("push:tickets/")?))
+    };
+    stream.messages().into_iter().filter_map(entry).collect()
+}
+
+#[test]
+fn pushed_records_go_to_the_streams_that_conditions_name_and_count_once_these_have_stored_them() {
+    let test = "pushed_records_go_to_the_streams_that_conditions_name_and_count_once_these_have_stored_them";
+    let Some(mut server) = Server::start(test, "") else { return };
+    let (all, sales) = (Stream::at(&server.url()), Stream::at(&server.url()));
+    let sandbox = Sandbox::sqlite();
+    declare_all(&sandbox, &[("nats:all", &all.settings()), ("nats:sales", &sales.settings())]).exits(0);
+    let outputs = "stages = []\n[[outputs]]\noutput = \"nats:all\"\n[[outputs]]\noutput = \"nats:sales\"\n\
+                   when = { field = \"title\", equals = \"sale\" }\n";
+    std::fs::write(sandbox.path().join("routes.toml"), outputs).unwrap();
+    sandbox.run(&["job", "define", "push:tickets", "--pipeline", "routes.toml"]).exits(0);
+    let push = |records: &[Value]| {
+        let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+        std::fs::write(sandbox.path().join("records.jsonl"), lines).unwrap();
+        sandbox.run(&["push", "records.jsonl", "--source", "tickets", "--json"])
+    };
+    let record = |key: &str, title: &str| json!({"key": key, "title": title, "text": "a text", "access": ["everybody"]});
+    let reports = || {
+        let told = sandbox.run(&["source", "reports", "tickets", "--json"]).exits(0).json();
+        let report =
+            |line: &Value| format!("{} {}", line["key"].as_str().unwrap(), line["outcome"].as_str().unwrap());
+        told.iter().map(report).collect::<Vec<String>>()
+    };
+    push(&[record("1", "sale"), record("2", "lamp")]).exits(0);
+    assert_eq!(
+        (told(&all), told(&sales)),
+        (vec!["put 1".to_owned(), "put 2".to_owned()], vec!["put 1".to_owned()])
+    );
+    assert_eq!(reports(), ["1 indexed", "2 indexed"]);
+    push(&[json!({"key": "1", "delete": true})]).exits(0);
+    assert_eq!(
+        (told(&all)[2..].to_vec(), told(&sales)[1..].to_vec()),
+        (vec!["delete 1".to_owned()], vec!["delete 1".to_owned()])
+    );
+
+    // What no stream has stored counts as told to none.
+    server.stop();
+    let refused = push(&[record("3", "sale"), json!({"key": "2", "delete": true})]);
+    assert!(refused.code != 0 && refused.err.contains("cannot be asked"), "{refused:?}");
+    assert_eq!(reports().len(), 3);
+    server.go_on();
+    push(&[record("4", "lamp")]).exits(0);
+    let mut later = told(&all)[3..].to_vec();
+    later.sort();
+    assert_eq!(
+        (later, told(&sales)[2..].to_vec()),
+        (["delete 2", "put 3", "put 4"].map(str::to_owned).to_vec(), vec!["put 3".to_owned()])
+    );
+    let mut reports = reports()[3..].to_vec();
+    reports.sort();
+    assert_eq!(reports, ["2 deleted", "3 indexed", "4 indexed"]);
 }
