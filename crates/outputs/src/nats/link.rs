@@ -25,7 +25,7 @@ pub(super) const AWAY: &str = "server";
 
 /// Why something was not done.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum Failure {
     /// It may be tried again soon; nobody knows whether the server did it.
     Again(String),
     /// It holds for whatever is asked next.
@@ -51,9 +51,9 @@ pub(super) struct Link {
 impl Link {
     /// # Errors
     /// `Ends` for credentials and certificates that are not accepted.
-    pub(super) async fn connect(meant: &Meant) -> Result<Link, Trouble> {
+    pub(super) async fn connect(meant: &Meant) -> Result<Link, Failure> {
         let (tell, said) = watch::channel(None);
-        let refused = |told| Trouble::Ends(Fault::refused("settings", told));
+        let refused = |told| Failure::Ends(Fault::refused("settings", told));
         let options = match meant.login.clone() {
             Login::Nobody => ConnectOptions::new(),
             Login::User(user, password) => ConnectOptions::with_user_and_password(user, password),
@@ -103,14 +103,14 @@ impl Link {
     }
 
     /// Waits for an answer, or until the connection is known to bring none.
-    pub(super) async fn wait<T>(&mut self, answer: impl Future<Output = T>) -> Result<T, Trouble> {
+    pub(super) async fn wait<T>(&mut self, answer: impl Future<Output = T>) -> Result<T, Failure> {
         let mut said = self.said.clone();
         let answered = tokio::select! {
             biased;
             answer = answer => Ok(answer),
             said = said.wait_for(Option::is_some) => Err(match said.as_deref() {
-                Ok(Some(Said::NotAllowed(told))) => Trouble::Ends(not_allowed(told)),
-                _ => Trouble::Again("the connection to the server was lost".to_owned()),
+                Ok(Some(Said::NotAllowed(told))) => Failure::Ends(not_allowed(told)),
+                _ => Failure::Again("the connection to the server was lost".to_owned()),
             }),
         };
         // clock: as above.
@@ -123,15 +123,15 @@ impl Link {
         &mut self,
         subject: String,
         body: &Value,
-    ) -> Result<Result<A, jetstream::Error>, Trouble> {
+    ) -> Result<Result<A, jetstream::Error>, Failure> {
         let context = self.context.clone();
         match self.wait(context.request::<_, _, Response<A>>(subject, body)).await? {
             Ok(Response::Ok(answer)) => Ok(Ok(answer)),
             Ok(Response::Err { error }) if passes(&error) => {
-                Err(Trouble::Again(format!("the server is busy or away: {}", sentence(&error))))
+                Err(Failure::Again(format!("the server is busy or away: {}", sentence(&error))))
             }
             Ok(Response::Err { error }) => Ok(Err(error)),
-            Err(error) => Err(Trouble::Again(match error.kind() {
+            Err(error) => Err(Failure::Again(match error.kind() {
                 RequestErrorKind::NoResponders => {
                     "no JetStream answers at the server; switch it on there (`jetstream`), or wait for it"
                         .to_owned()
@@ -144,7 +144,7 @@ impl Link {
 }
 
 /// Where to connect to. Without TLS these are addresses of this machine alone, whatever a name is said to stand for.
-async fn here(servers: &[ServerAddr]) -> Result<Vec<ServerAddr>, Trouble> {
+async fn here(servers: &[ServerAddr]) -> Result<Vec<ServerAddr>, Failure> {
     let mut found = Vec::with_capacity(servers.len());
     for server in servers {
         if server.tls_required() {
@@ -154,30 +154,30 @@ async fn here(servers: &[ServerAddr]) -> Result<Vec<ServerAddr>, Trouble> {
         let host = server.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let addresses = tokio::net::lookup_host((host, server.port())).await;
         let addresses =
-            addresses.map_err(|error| Trouble::Again(format!("its name is not found: {error}")))?;
+            addresses.map_err(|error| Failure::Again(format!("its name is not found: {error}")))?;
         let local = addresses.filter(|address| address.ip().is_loopback());
         found.extend(local.filter_map(|address| format!("nats://{address}").parse::<ServerAddr>().ok()));
     }
     match found.is_empty() {
-        true => Err(Trouble::Again("without TLS this machine alone is asked".to_owned())),
+        true => Err(Failure::Again("without TLS this machine alone is asked".to_owned())),
         false => Ok(found),
     }
 }
 
-fn unconnected(error: ConnectError) -> Trouble {
+fn unconnected(error: ConnectError) -> Failure {
     match error.kind() {
         ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
-            Trouble::Ends(Fault::refused(
+            Failure::Ends(Fault::refused(
                 "credentials",
                 "the server does not take the credentials of the settings (`user` and `password`, or `token`)",
             ))
         }
-        _ if is_untrusted(&error) => Trouble::Ends(Fault::refused(
+        _ if is_untrusted(&error) => Failure::Ends(Fault::refused(
             "certificate",
             format!("the certificate of the server is not accepted: {}", sentence(&error)),
         )),
-        ConnectErrorKind::TimedOut => Trouble::Again("the server did not answer in time".to_owned()),
-        _ => Trouble::Again(format!("the server cannot be asked: {}", sentence(&error))),
+        ConnectErrorKind::TimedOut => Failure::Again("the server did not answer in time".to_owned()),
+        _ => Failure::Again(format!("the server cannot be asked: {}", sentence(&error))),
     }
 }
 
@@ -221,12 +221,12 @@ pub(super) enum Refusal {
     /// This one is too large, whatever becomes of others.
     TooLarge(String),
     /// Nobody knows, or all of them are refused.
-    All(Trouble),
+    All(Failure),
 }
 
 /// What a refusal means.
 pub(super) fn refusal(error: &PublishError) -> Refusal {
-    let again = |told: &str| Refusal::All(Trouble::Again(told.to_owned()));
+    let again = |told: &str| Refusal::All(Failure::Again(told.to_owned()));
     match error.kind() {
         PublishErrorKind::WrongLastMessageId | PublishErrorKind::WrongLastSequence => {
             return Refusal::Elsewhere;
@@ -241,16 +241,16 @@ pub(super) fn refusal(error: &PublishError) -> Refusal {
     }
     let said = error.source().and_then(|source| source.downcast_ref::<jetstream::Error>());
     let Some(said) = said else {
-        return Refusal::All(Trouble::Again(format!("the server cannot be asked: {}", sentence(error))));
+        return Refusal::All(Failure::Again(format!("the server cannot be asked: {}", sentence(error))));
     };
     match said.error_code() {
         ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM => Refusal::TooLarge(sentence(said)),
-        _ if passes(said) => Refusal::All(Trouble::Again(format!(
+        _ if passes(said) => Refusal::All(Failure::Again(format!(
             "the stream takes no message now; make room in it: {}",
             sentence(said)
         ))),
         // No document is to blame here either.
-        _ => Refusal::All(Trouble::Ends(Fault::passing(
+        _ => Refusal::All(Failure::Ends(Fault::passing(
             "stream",
             format!("the stream takes no message: {}", sentence(said)),
         ))),

@@ -13,7 +13,7 @@ use ingather_contract::call::Cancel;
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 
-use super::link::{AWAY, Link, Patience, Refusal, Trouble, refusal, sentence};
+use super::link::{AWAY, Failure, Link, Patience, Refusal, refusal, sentence};
 use super::message::{Item, Noted};
 use super::settings::Meant;
 use super::stream::{self, Described, Stored};
@@ -52,14 +52,14 @@ type Answers = Vec<Result<(), Fault>>;
 async fn patiently<T>(
     cancel: &Cancel,
     most_ms: u64,
-    mut attempt: impl AsyncFnMut() -> Result<T, Trouble>,
+    mut attempt: impl AsyncFnMut() -> Result<T, Failure>,
 ) -> Result<T, Fault> {
     let mut patience = Patience::begin(cancel, most_ms);
     loop {
         match attempt().await {
             Ok(done) => return Ok(done),
-            Err(Trouble::Ends(fault)) => return Err(fault),
-            Err(Trouble::Again(told)) => {
+            Err(Failure::Ends(fault)) => return Err(fault),
+            Err(Failure::Again(told)) => {
                 if !patience.wait().await {
                     return Err(Fault::passing(AWAY, told));
                 }
@@ -83,14 +83,14 @@ pub(super) async fn check(meant: &Meant) -> Result<(), Fault> {
     }
 }
 
-async fn found_or_made(link: &mut Link, meant: &Meant) -> Result<Described, Trouble> {
+async fn found_or_made(link: &mut Link, meant: &Meant) -> Result<Described, Failure> {
     if let Some(there) = stream::described(link, meant).await? {
         return Ok(there);
     }
-    let Some(making) = &meant.making else { return Err(Trouble::Ends(stream::missing(meant))) };
+    let Some(making) = &meant.making else { return Err(Failure::Ends(stream::missing(meant))) };
     stream::make(link, meant, making).await?;
     let made = stream::described(link, meant).await?;
-    made.ok_or_else(|| Trouble::Again("the stream that was made is not there".to_owned()))
+    made.ok_or_else(|| Failure::Again("the stream that was made is not there".to_owned()))
 }
 
 impl Publisher {
@@ -167,13 +167,13 @@ impl Publisher {
             let done = answers.len();
             match self.advance(items, &mut answers).await {
                 Ok(()) if answers.len() > done => {}
-                Err(Trouble::Ends(fault)) => {
+                Err(Failure::Ends(fault)) => {
                     answers.resize(items.len(), Err(fault.clone()));
                     return (answers, Some(fault));
                 }
-                troubled => {
-                    let told = match troubled {
-                        Err(Trouble::Again(told)) => told,
+                other => {
+                    let told = match other {
+                        Err(Failure::Again(told)) => told,
                         _ => "the server does not say what the stream holds".to_owned(),
                     };
                     (self.link, self.unsure) = (None, true);
@@ -190,7 +190,7 @@ impl Publisher {
     }
 
     /// Publishes some of what is left.
-    async fn advance(&mut self, items: &[Item], answers: &mut Answers) -> Result<(), Trouble> {
+    async fn advance(&mut self, items: &[Item], answers: &mut Answers) -> Result<(), Failure> {
         let mut link = match self.link.take().filter(Link::is_fresh) {
             Some(link) => link,
             None => Link::connect(&self.meant).await?,
@@ -209,8 +209,8 @@ impl Publisher {
         link: &mut Link,
         items: &[Item],
         answers: &mut Answers,
-    ) -> Result<(), Trouble> {
-        let ends = |what| Err(Trouble::Ends(stream::replaced(what)));
+    ) -> Result<(), Failure> {
+        let ends = |what| Err(Failure::Ends(stream::replaced(what)));
         let Some(there) = stream::described(link, &self.meant).await? else {
             return ends("the stream was dropped");
         };
@@ -248,7 +248,7 @@ impl Publisher {
     }
 
     /// Sends messages one behind the other until one of them is not stored, or all are.
-    async fn send(&mut self, link: &mut Link, items: &[Item], answers: &mut Answers) -> Result<(), Trouble> {
+    async fn send(&mut self, link: &mut Link, items: &[Item], answers: &mut Answers) -> Result<(), Failure> {
         let mut sent = OnTheirWay::default();
         let mut is_behind = false;
         loop {
@@ -272,10 +272,10 @@ impl Publisher {
                     let message = item.message(&self.meant.stream, behind, ahead);
                     let ack = link.wait(context.send_publish(item.subject.clone(), message)).await?;
                     let ack = ack.map_err(|error| match refusal(&error) {
-                        Refusal::All(trouble) => trouble,
-                        Refusal::Elsewhere => Trouble::Again(sentence(&error)),
+                        Refusal::All(failure) => failure,
+                        Refusal::Elsewhere => Failure::Again(sentence(&error)),
                         // The server takes less than a moment ago.
-                        Refusal::TooLarge(told) => Trouble::Again(told),
+                        Refusal::TooLarge(told) => Failure::Again(told),
                     })?;
                     self.tail.forget(item);
                     sent.bytes += item.bytes();
@@ -295,7 +295,7 @@ impl Publisher {
                 }
                 // Each of them names the one ahead of it, which is not there.
                 None if said.is_ok_and(|ack| !ack.duplicate) => {
-                    return Err(Trouble::Ends(stream::replaced(SHARED)));
+                    return Err(Failure::Ends(stream::replaced(SHARED)));
                 }
                 None => {}
             }
@@ -308,7 +308,7 @@ impl Publisher {
         said: Result<PublishAck, PublishError>,
         item: &Item,
         answers: &mut Answers,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, Failure> {
         let error = match said {
             Ok(ack) if ack.duplicate => {
                 // It was stored by an attempt before this one, wherever that was.
@@ -321,7 +321,7 @@ impl Publisher {
                 answers.push(Ok(()));
                 return Ok(false);
             }
-            Ok(_) => return Err(Trouble::Ends(stream::replaced(SHARED))),
+            Ok(_) => return Err(Failure::Ends(stream::replaced(SHARED))),
             Err(error) => error,
         };
         self.unsure = true;
@@ -334,7 +334,7 @@ impl Publisher {
                 )));
                 Ok(true)
             }
-            Refusal::All(trouble) => Err(trouble),
+            Refusal::All(failure) => Err(failure),
         }
     }
 }

@@ -8,7 +8,7 @@ use ingather_model::limits;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::link::{Link, Trouble, sentence};
+use super::link::{Failure, Link, sentence};
 use super::message::Noted;
 use super::settings::{Making, Meant};
 
@@ -94,15 +94,15 @@ fn all_subjects(meant: &Meant) -> String {
 }
 
 /// What is there by the name of a stream, if it may be published to; none when there is none.
-pub(super) async fn described(link: &mut Link, meant: &Meant) -> Result<Option<Described>, Trouble> {
+pub(super) async fn described(link: &mut Link, meant: &Meant) -> Result<Option<Described>, Failure> {
     match link.ask::<Described>(format!("STREAM.INFO.{}", meant.stream), &json!({})).await? {
         Ok(described) => {
-            described.usable(meant).map_err(Trouble::Ends)?;
-            enough(described.message_bytes(link.message_bytes)).map_err(Trouble::Ends)?;
+            described.usable(meant).map_err(Failure::Ends)?;
+            enough(described.message_bytes(link.message_bytes)).map_err(Failure::Ends)?;
             Ok(Some(described))
         }
         Err(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => Ok(None),
-        Err(error) => Err(Trouble::Ends(refused(meant, &error))),
+        Err(error) => Err(Failure::Ends(refused(meant, &error))),
     }
 }
 
@@ -136,7 +136,7 @@ pub(super) fn missing(meant: &Meant) -> Fault {
 }
 
 /// Makes a stream that keeps all that it is sent.
-pub(super) async fn make(link: &mut Link, meant: &Meant, making: &Making) -> Result<(), Trouble> {
+pub(super) async fn make(link: &mut Link, meant: &Meant, making: &Making) -> Result<(), Failure> {
     const SECOND: u64 = 1_000_000_000;
     let Making { window_s, keep_hours, stream_mib, replicas } = making;
     let bytes = i64::try_from(stream_mib << 20).ok().filter(|bytes| *bytes > 0).unwrap_or(-1);
@@ -154,7 +154,7 @@ pub(super) async fn make(link: &mut Link, meant: &Meant, making: &Making) -> Res
         Ok(_) => Ok(()),
         // An attempt whose answer was lost has made it, or somebody else has: whoever asks next sees which.
         Err(error) if error.error_code() == ErrorCode::STREAM_NAME_EXIST => Ok(()),
-        Err(error) => Err(Trouble::Ends(refused(meant, &error))),
+        Err(error) => Err(Failure::Ends(refused(meant, &error))),
     }
 }
 
@@ -169,13 +169,13 @@ pub(super) enum Stored {
 }
 
 /// Reads what a message says of itself.
-pub(super) async fn stored(link: &mut Link, meant: &Meant, number: u64) -> Result<Stored, Trouble> {
+pub(super) async fn stored(link: &mut Link, meant: &Meant, number: u64) -> Result<Stored, Failure> {
     let context = link.context.clone();
     let read = async {
         let stream = context
             .get_stream_no_info(&meant.stream)
             .await
-            .map_err(|error| Trouble::Again(sentence(&error)))?;
+            .map_err(|error| Failure::Again(sentence(&error)))?;
         Ok(stream.get_raw_message(number).await)
     };
     match link.wait(read).await?? {
@@ -185,9 +185,9 @@ pub(super) async fn stored(link: &mut Link, meant: &Meant, number: u64) -> Resul
         Err(error) => match error.kind() {
             LastRawMessageErrorKind::NoMessageFound => Ok(Stored::Gone),
             LastRawMessageErrorKind::JetStream(said) if said.code() < 500 => {
-                Err(Trouble::Ends(refused(meant, &said)))
+                Err(Failure::Ends(refused(meant, &said)))
             }
-            _ => Err(Trouble::Again(format!("the server cannot be asked: {}", sentence(&error)))),
+            _ => Err(Failure::Again(format!("the server cannot be asked: {}", sentence(&error)))),
         },
     }
 }

@@ -105,10 +105,10 @@ impl Consumer {
         self.last = seq;
         let id = message["id"].as_str().unwrap_or_default().to_owned();
         if op == "run" && message["state"] != self.state {
-            for all in [&mut self.entries, &mut self.told] {
-                all.clear();
-            }
-            (self.acls.clear(), self.containers.clear());
+            self.entries.clear();
+            self.told.clear();
+            self.acls.clear();
+            self.containers.clear();
             self.state = message["state"].clone();
         }
         if ["put", "access", "delete"].contains(&op.as_str()) {

@@ -1,7 +1,5 @@
 //! A server that dies, stands still, or does not let somebody in: exact in the end, and nothing counts that is not stored.
 
-use std::time::Instant;
-
 use super::*;
 
 #[test]
@@ -45,7 +43,7 @@ fn what_is_not_acknowledged_in_time_is_given_back_and_is_there_once_in_the_end()
     server.holds_still(true);
     let call = call();
     call.cancel.cancel();
-    let (began, batch) = (Instant::now(), [put("a", 2, "B"), put("b", 3, "B")]);
+    let batch = [put("a", 2, "B"), put("b", 3, "B")];
     let answers = output.apply(&call, &batch);
     for answer in &answers {
         assert!(
@@ -53,7 +51,6 @@ fn what_is_not_acknowledged_in_time_is_given_back_and_is_there_once_in_the_end()
             "{answer:?}"
         );
     }
-    assert!(began.elapsed().as_secs() < 60, "whoever stops does not wait for long");
     server.holds_still(false);
     // What was on its way may have been stored late. It comes again by other numbers.
     applied(output.as_mut(), &[put("a", 4, "B"), put("b", 5, "B"), put("b", 6, "C")]);
