@@ -150,3 +150,25 @@ fn a_stream_that_was_dropped_and_made_anew_is_another_one() {
     assert_eq!(continuity, Continuity::Same);
     assert_eq!(output.generation(), noted);
 }
+
+#[test]
+fn a_work_queue_goes_on_when_all_was_consumed_and_is_void_when_a_crash_left_nothing_to_look_at() {
+    let test = "a_work_queue_goes_on_when_all_was_consumed_and_is_void_when_a_crash_left_nothing_to_look_at";
+    let Some(stream) = Stream::here(test) else { return };
+    let config =
+        json!({"name": stream.name, "subjects": [format!("{}.>", stream.name)], "retention": "workqueue"});
+    let made = stream.client().json(&format!("$JS.API.STREAM.CREATE.{}", stream.name), &config);
+    assert!(made["error"].is_null(), "{made}");
+    let mut output = opened(&stream.settings(), 1).unwrap();
+    output.tell(&call(), &[begin(1, 11)]).unwrap();
+    let noted = output.generation();
+    assert_eq!(stream.client().consume(&stream.name, "worker", 10).len(), 1);
+    applied(output.as_mut(), &[put("a", 2, "A")]);
+    let later = output.generation();
+    assert_eq!(stream.client().consume(&stream.name, "worker", 10).len(), 1);
+    let (output, continuity) = gone_on(&stream, &later, 11, 2);
+    assert_eq!(continuity, Continuity::Same);
+    assert_eq!(output.generation(), later);
+    let (_, continuity) = gone_on(&stream, &noted, 11, 3);
+    assert_eq!(continuity, Continuity::Other);
+}
