@@ -3,7 +3,7 @@
 # strace, openssl, dpkg and binutils for packages; Java, Maven and curl for a Tika server; tesseract, which reads pictures; a mail server in
 # Python; venv, Chromium and its driver, with which the API and the search page are checked from outside; nginx and documentation in HTML,
 # which is a site to crawl; slapd and ldapsearch, a directory to ask; Samba, a domain of Active Directory; Node.js, for an OpenID provider, and tsc, for
-# the client in TypeScript. With --bench also omindex and wget, which the bench compares with.
+# the client in TypeScript; a NATS server. With --bench also omindex and wget, which the bench compares with.
 # Also makes the ordinary user that servers and permission tests run as, when the caller is root or may be by sudo.
 set -eu
 
@@ -31,6 +31,7 @@ command -v ldapsearch >/dev/null 2>&1 || needed="$needed ldap-utils"
 [ -n "$(find /usr/lib -path '*/samba/ldb/samldb.so' 2>/dev/null)" ] || needed="$needed samba-dsdb-modules"
 [ -n "$(find /usr/lib -path '*/samba/vfs/acl_xattr.so' 2>/dev/null)" ] || needed="$needed samba-vfs-modules"
 command -v ldbsearch >/dev/null 2>&1 || needed="$needed ldb-tools"
+[ -x /usr/sbin/nats-server ] || command -v nats-server >/dev/null 2>&1 || needed="$needed nats-server"
 command -v node >/dev/null 2>&1 || needed="$needed nodejs"
 command -v npm >/dev/null 2>&1 || needed="$needed npm"
 command -v tsc >/dev/null 2>&1 || needed="$needed node-typescript"
@@ -70,6 +71,12 @@ if [ -n "$needed" ]; then
     *nginx*)
         # The package would start a server for everybody; the bench starts a private one.
         as_root sh -c 'mkdir -p /etc/systemd/system && ln -sf /dev/null /etc/systemd/system/nginx.service'
+        ;;
+    esac
+    case "$needed" in
+    *nats-server*)
+        # The package would start a server for everybody; tests start private ones.
+        as_root sh -c 'mkdir -p /etc/systemd/system && ln -sf /dev/null /etc/systemd/system/nats-server.service'
         ;;
     esac
     case "$needed" in

@@ -109,6 +109,9 @@ pub(crate) fn run(root: &Path) -> Result<String, String> {
             ));
         }
     }
+    if !there("INGATHER_TEST_NATS") {
+        missing.push("all with NATS: `make test` starts one where nats-server is".to_owned());
+    }
     if !there("INGATHER_TEST_CHECKERS") {
         missing.push(
             "all with schemathesis or Chromium: `make test` brings them where python3-venv and a network are"

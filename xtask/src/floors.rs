@@ -121,6 +121,7 @@ pub(crate) const HEAVY: &[Heavy] = &[
         only: &[CONNECTORS, DIRECTORY, NOTIFY, OUTPUTS],
         instead: "go through the contract of a connector",
     },
+    Heavy { library: "async-nats", only: &[OUTPUTS], instead: "go through the contract of outputs" },
     Heavy { library: "lettre", only: &[NOTIFY], instead: "go through the contract of a notifier" },
     Heavy { library: "clap", only: &[APP], instead: "take the choice as a parameter" },
     Heavy { library: "clap_complete", only: &[APP], instead: "take the choice as a parameter" },

@@ -2,7 +2,6 @@
 //! is needed to judge who may see what (`docs/manual/journal.md`).
 
 mod continuity;
-pub(crate) mod lines;
 mod place;
 pub(crate) mod snapshot;
 #[cfg(test)]
@@ -18,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use garde::Validate;
 use ingather_contract::call::CallContext;
+use ingather_contract::lines::{self, Line};
 use ingather_contract::output::{
     Change, Continuity, Generation, LOST, Output, OutputCapabilities, OutputContext, OutputEntry, OutputKind,
     Statement,
@@ -33,7 +33,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::continuity::Begun;
-use self::lines::Line;
 
 /// The `journal` output.
 pub(crate) const OUTPUT: OutputKind = OutputKind {

@@ -16,7 +16,9 @@ pub mod unix;
 mod wrong_settings;
 
 pub use filesystem::check_pattern;
-pub use journal::lines::schema as journal_schema;
+pub use ingather_contract::lines::schema as journal_schema;
+#[cfg(feature = "nats")]
+pub use ingather_outputs::nats::schema as nats_schema;
 pub use journal::share_journals;
 pub use journal::snapshot::{Part as JournalPart, Summary as JournalSummary, snapshot as journal_snapshot};
 pub use transforms::ocr::read_pictures_with;
@@ -52,6 +54,8 @@ pub const OUTPUTS: &[&OutputKind] = &[
     #[cfg(feature = "index")]
     &ingather_index::OUTPUT,
     &journal::OUTPUT,
+    #[cfg(feature = "nats")]
+    &ingather_outputs::nats::OUTPUT,
     &null::OUTPUT,
     #[cfg(feature = "opensearch")]
     &ingather_outputs::opensearch::OUTPUT,

@@ -15,6 +15,7 @@ pub mod call;
 pub mod described;
 pub mod events;
 pub mod inbox;
+pub mod lines;
 pub mod notifier;
 mod observed;
 pub mod output;

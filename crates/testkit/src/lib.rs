@@ -29,4 +29,4 @@ fn workspace() -> std::path::PathBuf {
     above.expect("tests are started within the workspace").to_owned()
 }
 
-pub use directories::{postgres, provider, samba, search_engine, slapd};
+pub use directories::{nats, postgres, provider, samba, search_engine, slapd};

@@ -48,16 +48,17 @@ fn declaration() -> String {
 
 fn main() -> Result<(), String> {
     let clients = clients::pages()?;
+    let schemas = [
+        ("docs/generated/journal.schema.json", ingather_connectors::journal_schema()),
+        ("docs/generated/nats.schema.json", ingather_connectors::nats_schema()),
+    ];
     let fixed = PAGES.iter().map(|(path, make)| ((*path).to_owned(), make()));
     let pages: serde_json::Map<String, serde_json::Value> = fixed
         .chain(connectors::pages())
         .map(|(path, text)| {
             (path, format!("<!-- Made by `cargo x generate`; changes here are lost. -->\n{text}").into())
         })
-        .chain(std::iter::once((
-            "docs/generated/journal.schema.json".to_owned(),
-            format!("{:#}\n", ingather_connectors::journal_schema()).into(),
-        )))
+        .chain(schemas.map(|(path, schema)| (path.to_owned(), format!("{schema:#}\n").into())))
         .chain(clients.into_iter().map(|(path, text)| (path, text.into())))
         .collect();
     println!("{}", serde_json::Value::Object(pages));

@@ -21,6 +21,8 @@ pub(crate) fn start(global: &Global, objects: bool) {
     let filter = EnvFilter::try_from_env("INGATHER_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     // They log requests as they are sent, with passwords.
     let silent = SILENT.iter().filter_map(|target| format!("{target}=error").parse().ok());
+    // It logs as errors what is tried again, and what is told as a fault.
+    let silent = silent.chain("async_nats=off".parse());
     let filter = silent.fold(filter, EnvFilter::add_directive);
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -8,11 +8,10 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use ingather_contract::lines;
 use ingather_contract::output::Continuity;
 use ingather_model::limits;
 use serde::Deserialize;
-
-use super::lines;
 
 /// The `run` line of an opening.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 
 use ingather_contract::call::Cancel;
+use ingather_contract::lines::{FORMAT, Line, Reference, of_acl};
 use ingather_model::access::Acl;
 use ingather_model::access::identity::Group;
 use ingather_model::fault::Fault;
@@ -14,8 +15,6 @@ use ingather_model::limits;
 use ingather_model::run_counts::RunCounts;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use super::lines::{FORMAT, Line, Reference, of_acl};
 
 /// What to do with a file that never was one.
 const NAME_ONE: &str = "name a file that `ingather sync --to journal:FILE` wrote";

@@ -5,6 +5,7 @@ mod oidc;
 mod outputs;
 mod pushed;
 mod records;
+mod streams;
 mod web;
 
 pub use directory::*;
@@ -12,6 +13,7 @@ pub use oidc::*;
 pub use outputs::*;
 pub use pushed::*;
 pub use records::*;
+pub use streams::*;
 pub use web::*;
 
 /// Items of one listing page; larger folders come in several pages (design store 1.3: 4,096 rows a transaction).

@@ -1,5 +1,6 @@
 //! Directories, databases and providers of other people that tests ask, and what they need: their tools, and certificates.
 
+pub mod nats;
 pub mod postgres;
 pub mod provider;
 pub mod samba;

@@ -3,6 +3,7 @@
 mod declarations;
 mod search_engine;
 mod status;
+mod stream;
 
 use serde_json::{Value, json};
 

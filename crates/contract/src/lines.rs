@@ -1,6 +1,7 @@
-//! The lines of a journal, format 2: what `docs/manual/journal.md` describes, and its JSON Schema.
+//! Changes and statements as JSON, format 2: the lines of a journal and the messages of a stream, as `docs/manual/journal.md` describes
+//! them, and their JSON Schema.
 
-use ingather_contract::output::{Change, JobContainer, Op, Says, Statement};
+use crate::output::{Change, JobContainer, Op, Says, Statement};
 use ingather_model::access::Acl;
 use ingather_model::access::identity::Group;
 use ingather_model::document::Record;
@@ -11,13 +12,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Told by every `run` line.
-pub(super) const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 2;
 
 /// One line of a journal. `seq` grows from line to line. An `acl` or a `container` that no line defines, or that is null,
 /// admits nobody.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
-pub(super) enum Line<'l> {
+#[expect(missing_docs, reason = "the manual describes each field, for people who read lines and no Rust")]
+pub enum Line<'l> {
     /// A run of a job, or what a person asked of it, begins. When `state` is another one than in the `run` line before, all that
     /// was told before is void; and so it is for whoever has not taken the line of the number `follows`: lines between are lost.
     Run {
@@ -108,9 +110,11 @@ pub(super) enum Line<'l> {
 
 /// Who may see an entry: its own access list, and where it is.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Reference {
-    pub(super) acl: Option<i64>,
-    pub(super) container: Option<String>,
+pub struct Reference {
+    /// Id of the list; none admits nobody.
+    pub acl: Option<i64>,
+    /// Id of the container; none admits nobody.
+    pub container: Option<String>,
 }
 
 /// Whom an access list admits.
@@ -134,6 +138,7 @@ struct AsEntry {
 }
 
 /// The JSON Schema of a line.
+#[must_use]
 pub fn schema() -> Value {
     schemars::schema_for!(Line<'static>).to_value()
 }
@@ -144,12 +149,15 @@ impl Reference {
     }
 }
 
-pub(super) fn hex(number: i64) -> String {
+/// A number as lines have it where it may be larger than what every reader of JSON can count to.
+#[must_use]
+pub fn hex(number: i64) -> String {
     format!("{number:016x}")
 }
 
 /// The line of a change.
-pub(super) fn of_change(change: &Change) -> Line<'_> {
+#[must_use]
+pub fn of_change(change: &Change) -> Line<'_> {
     let (seq, id, job) = (change.seq, change.id.as_str(), &*change.job_name);
     let address = hex(change.address);
     // A URI has no `#` of its own; what follows one is the component.
@@ -184,7 +192,8 @@ pub(super) fn of_change(change: &Change) -> Line<'_> {
 }
 
 /// The line of a statement.
-pub(super) fn of_statement(statement: &Statement) -> Line<'_> {
+#[must_use]
+pub fn of_statement(statement: &Statement) -> Line<'_> {
     let seq = statement.seq;
     let numbers = |acls: &Vec<AclId>| acls.iter().map(|acl_id| acl_id.0).collect();
     match &statement.says {
@@ -205,7 +214,8 @@ pub(super) fn of_statement(statement: &Statement) -> Line<'_> {
 }
 
 /// The line of an acl.
-pub(super) fn of_acl<'l>(seq: i64, id: i64, group: &'l Group, level: &'l Acl) -> Line<'l> {
+#[must_use]
+pub fn of_acl<'l>(seq: i64, id: i64, group: &'l Group, level: &'l Acl) -> Line<'l> {
     match group.is_default() {
         true => Line::Acl { seq, id, level },
         false => Line::GroupAcl { seq, id, group: group.name(), level },
@@ -213,7 +223,8 @@ pub(super) fn of_acl<'l>(seq: i64, id: i64, group: &'l Group, level: &'l Acl) ->
 }
 
 /// The number of a line by its beginning; 0 where it has none, as in format 1.
-pub(super) fn seq_of(beginning: &[u8]) -> i64 {
+#[must_use]
+pub fn seq_of(beginning: &[u8]) -> i64 {
     let text = String::from_utf8_lossy(beginning);
     let number = text.split_once(r#"","seq":"#).filter(|(op, _)| !op.contains(','));
     let digits = number.map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
