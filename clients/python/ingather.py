@@ -36,14 +36,16 @@ RECORD_HASH_BYTES_MAX = 1024  # Bytes of a hash, in UTF-8.
 class PushedItem(TypedDict):
     """One record, in place of all that was pushed of it before; or the end of one."""
     key: str  # What names it in its source: an address, or any text. Slashes make folders of it.
-    delete: NotRequired[bool]  # It is deleted; nothing but its key counts.
+    delete: NotRequired[bool]  # It is deleted; nothing but its key and its version counts.
     hash: NotRequired[Union[str, None]]  # Tells its versions; only compared.
+    version: NotRequired[Union[int, None]]  # What its client counts its versions by: what has a lower number than what was taken of it before is stale, and changes nothing. For several clients that may overtake each other.
     if_changed: NotRequired[bool]  # Nothing is done where it is there with this hash already.
     access: NotRequired[Union[List[str], None]]  # Who may see it: access tokens, or `everybody` alone; nobody, where the list is empty. As the source says when left out.
     deny: NotRequired[Union[List[str], None]]  # Who may not, whatever else they hold. Only with `access`.
     title: NotRequired[Union[str, None]]  # Title.
     text: NotRequired[Union[str, None]]  # Its content as text.
     content: NotRequired[Union[str, None]]  # Its content as bytes of any format that is read, in base64.
+    file: NotRequired[Union[str, None]]  # Its content as a file of the machine of the service, below the folder of the source (`files`).
     media_type: NotRequired[Union[str, None]]  # Media type of the content; `text/plain` of a text.
     language: NotRequired[Union[str, None]]  # ISO 639-1 code of its language.
     author: NotRequired[Union[str, None]]  # Author or owner.
@@ -83,7 +85,7 @@ class TicketReport(TypedDict):
     """What became of a ticket."""
     report: int  # Its place among all reports.
     at: int  # When that was known, milliseconds since 1970 UTC.
-    outcome: str  # `indexed`, `unchanged`, `deleted`, `noop`, `superseded`, `skipped`, `failed` or `aborted`.
+    outcome: str  # `indexed`, `unchanged`, `deleted`, `noop`, `superseded`, `stale`, `skipped`, `failed` or `aborted`.
     code: str  # Why, a stable word; empty where it went well.
     message: str  # Why, in a sentence.
 
@@ -140,7 +142,10 @@ class DeltaRunLook(TypedDict):
     touched: int  # Records that its client could not read.
     veto: NotRequired[Union[str, None]]  # Why it deleted nothing.
     deleted: int  # Records that it deleted.
+    drained_at: NotRequired[Union[int, None]]  # When nothing of what was pushed until its end was open any more, and outputs had committed it.
     records: int  # Records of the source.
+    buffered: int  # Records of which something is buffered.
+    buffered_since: NotRequired[Union[int, None]]  # Since when the first of these is, milliseconds since 1970 UTC.
 # end of what is generated
 
 #: Bytes of an answer that are read.

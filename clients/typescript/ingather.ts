@@ -13,14 +13,16 @@ const RECORD_HASH_BYTES_MAX = 1024; // Bytes of a hash, in UTF-8.
 /** One record, in place of all that was pushed of it before; or the end of one. */
 export interface PushedItem {
   key: string; // What names it in its source: an address, or any text. Slashes make folders of it.
-  delete?: boolean; // It is deleted; nothing but its key counts.
+  delete?: boolean; // It is deleted; nothing but its key and its version counts.
   hash?: string | null; // Tells its versions; only compared.
+  version?: number | null; // What its client counts its versions by: what has a lower number than what was taken of it before is stale, and changes nothing. For several clients that may overtake each other.
   if_changed?: boolean; // Nothing is done where it is there with this hash already.
   access?: Array<string> | null; // Who may see it: access tokens, or `everybody` alone; nobody, where the list is empty. As the source says when left out.
   deny?: Array<string> | null; // Who may not, whatever else they hold. Only with `access`.
   title?: string | null; // Title.
   text?: string | null; // Its content as text.
   content?: string | null; // Its content as bytes of any format that is read, in base64.
+  file?: string | null; // Its content as a file of the machine of the service, below the folder of the source (`files`).
   media_type?: string | null; // Media type of the content; `text/plain` of a text.
   language?: string | null; // ISO 639-1 code of its language.
   author?: string | null; // Author or owner.
@@ -65,7 +67,7 @@ export type PushResult = PushResultPending | PushResultCompleted | PushResultUnc
 export interface TicketReport {
   report: number; // Its place among all reports.
   at: number; // When that was known, milliseconds since 1970 UTC.
-  outcome: string; // `indexed`, `unchanged`, `deleted`, `noop`, `superseded`, `skipped`, `failed` or `aborted`.
+  outcome: string; // `indexed`, `unchanged`, `deleted`, `noop`, `superseded`, `stale`, `skipped`, `failed` or `aborted`.
   code: string; // Why, a stable word; empty where it went well.
   message: string; // Why, in a sentence.
 }
@@ -127,7 +129,10 @@ export interface DeltaRunLook {
   touched: number; // Records that its client could not read.
   veto?: string | null; // Why it deleted nothing.
   deleted: number; // Records that it deleted.
+  drained_at?: number | null; // When nothing of what was pushed until its end was open any more, and outputs had committed it.
   records: number; // Records of the source.
+  buffered: number; // Records of which something is buffered.
+  buffered_since?: number | null; // Since when the first of these is, milliseconds since 1970 UTC.
 }
 // end of what is generated
 
