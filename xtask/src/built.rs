@@ -7,7 +7,8 @@ use serde_json::Value;
 
 /// Packages to choose beside those that are wanted, whose features they are: with them, libraries get the features that
 /// `cargo test --workspace` gives them. Another choice compiles many libraries, the index's among them, a second time.
-pub(crate) const AS_IN_TESTS: [&str; 4] = ["--package", "ingather-app", "--package", "ingather-simulator"];
+pub(crate) const AS_IN_TESTS: [&str; 6] =
+    ["--package", "ingather-app", "--package", "ingather-outputs", "--package", "ingather-simulator"];
 
 /// What cargo told when it had built.
 pub(crate) struct Built(String);

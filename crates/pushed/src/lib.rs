@@ -45,7 +45,7 @@ const ROOT: &str = "push:";
 /// The one container of all such records.
 const CONTAINER: &str = "push:";
 /// How often what changes again and again is buffered for `buffer_ms`, where its source does not say how long.
-const BUFFERS: u32 = 15;
+const WINDOWS: u32 = 15;
 /// The word of `access` for everybody.
 const EVERYBODY: &str = "everybody";
 /// Of a key that is no address: what cannot stand in one.
@@ -191,7 +191,7 @@ fn open(source: &serde_json::Value, host: &HostContext) -> Result<Arc<dyn Reposi
     } = settings;
     let quotas = Quotas { records_max, records_a_minute_max };
     let ms_max =
-        buffer_ms_max.unwrap_or_else(|| buffer_ms.saturating_mul(BUFFERS).min(limits::BUFFER_MS_MAX));
+        buffer_ms_max.unwrap_or_else(|| buffer_ms.saturating_mul(WINDOWS).min(limits::BUFFER_MS_MAX));
     let buffering = Buffering { ms: buffer_ms.into(), ms_max: ms_max.into() };
     let files = files.map(|folder| Arc::new(Below(folder.into())) as Arc<dyn Files>);
     Ok(Arc::new(Source { root, acl, address_prefixes, quotas, buffering, files, inbox: host.inbox.clone() }))

@@ -8,8 +8,8 @@ pub const RECORD_HASH_BYTES_MAX: usize = 1_024;
 pub const RECORD_ABOUT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of the content of one record.
 pub const RECORD_CONTENT_BYTES_MAX: usize = 4 << 20;
-/// Bytes of the files that the records of one call name.
-pub const RECORD_FILES_BYTES_MAX: usize = 64 << 20;
+/// Bytes of the files that the records of one call name, beyond which no further one is read: as many as a call may have itself.
+pub const RECORD_FILES_BYTES_MAX: usize = RECORDS_BYTES_MAX;
 /// Records in one call.
 pub const RECORDS_AT_ONCE_MAX: usize = 1_000;
 /// Bytes of the records of one call.

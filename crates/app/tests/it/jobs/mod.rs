@@ -1,6 +1,7 @@
 //! Jobs beside each other: their documents in one index, their ends, and what a journal is told.
 
 mod declarations;
+mod outside;
 mod search_engine;
 mod status;
 mod stream;

@@ -1,7 +1,6 @@
 //! The program beside a real OpenSearch: what is in the source is in its index, whatever happens to either, to the network, or to the program.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use ingather_testkit::search_engine::{Heard, InjectedFault, Proxy, SearchEngine};
 use serde_json::{Value, json};
 
+use super::outside::{self, counted, tree};
 use crate::dice::Dice;
 use crate::files;
 use crate::sandbox::{Answer, Sandbox};
@@ -18,48 +18,17 @@ const OUTPUT: &str = "opensearch:docs";
 
 /// A sandbox with some files, whose output is declared at an address.
 fn declared(engine: &SearchEngine, url: &str, count: usize) -> Sandbox {
-    let sandbox = Sandbox::sqlite();
-    (0..count).for_each(|n| sandbox.write(&format!("d{}/f{n:03}.txt", n % 5), &format!("text {n}")));
-    files::settle(&sandbox.root());
+    let sandbox = outside::with_files(count);
     declare(&sandbox, engine.settings_by(url)).exits(0);
     sandbox
 }
 
 fn declare(sandbox: &Sandbox, settings: Value) -> Answer {
-    declare_all(sandbox, &[(OUTPUT, settings)])
-}
-
-fn declare_all(sandbox: &Sandbox, all: &[(&str, Value)]) -> Answer {
-    let file = sandbox.path().join("declaration.json");
-    let declared = |(name, settings): &(&str, Value)| {
-        ((*name).to_owned(), json!({"kind": "opensearch", "settings": settings}))
-    };
-    let outputs: serde_json::Map<String, Value> = all.iter().map(declared).collect();
-    std::fs::write(&file, json!({"version": 1, "outputs": outputs}).to_string()).unwrap();
-    sandbox.run(&["apply", "-f", file.to_str().unwrap()])
+    outside::declare(sandbox, &[(OUTPUT, settings)])
 }
 
 fn synced(sandbox: &Sandbox) -> BTreeMap<String, u64> {
     sandbox.synced(&["--to", OUTPUT]).0
-}
-
-fn counted(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
-    pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
-}
-
-/// The texts of the tree below a folder, by address.
-fn tree(folder: &Path) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path: PathBuf = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(tree(&path)),
-            false => drop(
-                found.insert(format!("file://{}", path.display()), std::fs::read_to_string(&path).unwrap()),
-            ),
-        }
-    }
-    found
 }
 
 fn texts(engine: &SearchEngine) -> BTreeMap<String, String> {
@@ -447,19 +416,19 @@ fn two_outputs_never_take_turns_in_one_index() {
         sandbox.write("a.txt", "a text");
         let spelt = engine.settings_by(&format!("{}/", engine.url));
         let both = [(OUTPUT, engine.settings()), (OTHER, spelt.clone())];
-        declare_all(&sandbox, &both).refuses(2, &[OUTPUT, OTHER, &engine.index, "another index"]);
+        outside::declare(&sandbox, &both).refuses(2, &[OUTPUT, OTHER, &engine.index, "another index"]);
         declare(&sandbox, engine.settings()).exits(0);
         synced(&sandbox);
-        declare_all(&sandbox, &[(OTHER, spelt)]).refuses(2, &[OUTPUT, OTHER, &engine.index]);
+        outside::declare(&sandbox, &[(OTHER, spelt)]).refuses(2, &[OUTPUT, OTHER, &engine.index]);
 
         // By another address it is told when it is opened.
         let proxy = Proxy::before(&engine.url, |_| InjectedFault::None);
         let elsewhere = engine.another();
-        declare_all(&sandbox, &[(OTHER, elsewhere.settings_by(&proxy.url))]).exits(0);
+        outside::declare(&sandbox, &[(OTHER, elsewhere.settings_by(&proxy.url))]).exits(0);
         let sync = ["sync", "root", "--name", "second", "--to", OTHER];
         sandbox.run(&sync).exits(0);
         let before = engine.entries();
-        declare_all(&sandbox, &[(OTHER, engine.settings_by(&proxy.url))]).exits(0);
+        outside::declare(&sandbox, &[(OTHER, engine.settings_by(&proxy.url))]).exits(0);
         sandbox.run(&sync).refuses(3, &[OUTPUT, OTHER, "another place"]);
         let third = ["sync", "root", "--name", "third", "--to", OTHER];
         sandbox.run(&third).refuses(3, &[OUTPUT, OTHER, "another place"]);
@@ -471,7 +440,7 @@ fn two_outputs_never_take_turns_in_one_index() {
         assert_eq!(engine.entries(), before);
         is_exact(&sandbox, &engine);
 
-        declare_all(&sandbox, &[(OTHER, elsewhere.settings_by(&proxy.url))]).exits(0);
+        outside::declare(&sandbox, &[(OTHER, elsewhere.settings_by(&proxy.url))]).exits(0);
         sandbox.run(&sync).exits(0);
         assert_eq!(texts(&elsewhere), tree(&sandbox.root()));
     }

@@ -1,12 +1,12 @@
 //! The program beside a real NATS: whoever consumes the stream holds what is in the source, whatever happens to either.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ingather_testkit::nats::{Client, Message, Server, Stream};
 use serde_json::{Value, json};
 
+use super::outside::{self, counted, tree};
 use crate::dice::Dice;
 use crate::files;
 use crate::sandbox::{Answer, Sandbox};
@@ -16,48 +16,17 @@ const OUTPUT: &str = "nats:docs";
 
 /// A sandbox with some files, whose output is declared.
 fn declared(stream: &Stream, count: usize) -> Sandbox {
-    let sandbox = Sandbox::sqlite();
-    (0..count).for_each(|n| sandbox.write(&format!("d{}/f{n:03}.txt", n % 5), &format!("text {n}")));
-    files::settle(&sandbox.root());
-    declare(&sandbox, &stream.settings()).exits(0);
+    let sandbox = outside::with_files(count);
+    declare(&sandbox, stream.settings()).exits(0);
     sandbox
 }
 
-fn declare(sandbox: &Sandbox, settings: &Value) -> Answer {
-    declare_all(sandbox, &[(OUTPUT, settings)])
-}
-
-fn declare_all(sandbox: &Sandbox, all: &[(&str, &Value)]) -> Answer {
-    let file = sandbox.path().join("declaration.json");
-    let declared = |(name, settings): &(&str, &Value)| {
-        ((*name).to_owned(), json!({"kind": "nats", "settings": settings}))
-    };
-    let outputs: serde_json::Map<String, Value> = all.iter().map(declared).collect();
-    std::fs::write(&file, json!({"version": 1, "outputs": outputs}).to_string()).unwrap();
-    sandbox.run(&["apply", "-f", file.to_str().unwrap()])
+fn declare(sandbox: &Sandbox, settings: Value) -> Answer {
+    outside::declare(sandbox, &[(OUTPUT, settings)])
 }
 
 fn synced(sandbox: &Sandbox) -> BTreeMap<String, u64> {
     sandbox.synced(&["--to", OUTPUT]).0
-}
-
-fn counted(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
-    pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
-}
-
-/// The texts of the tree below a folder, by address.
-fn tree(folder: &Path) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path: PathBuf = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(tree(&path)),
-            false => drop(
-                found.insert(format!("file://{}", path.display()), std::fs::read_to_string(&path).unwrap()),
-            ),
-        }
-    }
-    found
 }
 
 /// A consumer, which holds what the manual says that one holds.
@@ -258,9 +227,9 @@ fn a_stream_is_declared_before_a_job_names_it_and_its_secrets_are_shown_to_nobod
     sandbox.run(&["sync", "root", "--to", OUTPUT]).refuses(2, &[OUTPUT, "not declared", "apply"]);
     let mut settings = stream.settings();
     let wrong = json!({"servers": ["nats://nats.example.org"], "stream": "docs", "subject": "docs"});
-    declare(&sandbox, &wrong).refuses(2, &["servers", "tls://"]);
+    declare(&sandbox, wrong).refuses(2, &["servers", "tls://"]);
     (settings["user"], settings["password"]) = (json!("ingather"), json!("hunter2narwhal"));
-    assert!(declare(&sandbox, &settings).exits(0).out.contains("made: nats"));
+    assert!(declare(&sandbox, settings.clone()).exits(0).out.contains("made: nats"));
     let shown = sandbox.run(&["export"]).exits(0).out;
     assert!(shown.contains("\"password\": \"(hidden)\"") && !shown.contains("hunter2narwhal"), "{shown}");
     assert_eq!(synced(&sandbox), counted(&[("added", 1)]));
@@ -270,7 +239,7 @@ fn a_stream_is_declared_before_a_job_names_it_and_its_secrets_are_shown_to_nobod
     assert!(!told.err.contains("hunter2narwhal"), "{}", told.err);
     let why = [OUTPUT, "does not take the credentials"];
     settings["password"] = json!("another");
-    declare(&sandbox, &settings).refuses(2, &why);
+    declare(&sandbox, settings).refuses(2, &why);
     server.configure("authorization { user: ingather, password: changed }");
     server.go_on();
     sandbox.run(&["sync", "root", "--to", OUTPUT]).refuses(3, &why);
@@ -294,7 +263,7 @@ fn pushed_records_go_to_the_streams_that_conditions_name_and_count_once_these_ha
     let Some(mut server) = Server::start(test, "") else { return };
     let (all, sales) = (Stream::at(&server.url()), Stream::at(&server.url()));
     let sandbox = Sandbox::sqlite();
-    declare_all(&sandbox, &[("nats:all", &all.settings()), ("nats:sales", &sales.settings())]).exits(0);
+    outside::declare(&sandbox, &[("nats:all", all.settings()), ("nats:sales", sales.settings())]).exits(0);
     let outputs = "stages = []\n[[outputs]]\noutput = \"nats:all\"\n[[outputs]]\noutput = \"nats:sales\"\n\
                    when = { field = \"title\", equals = \"sale\" }\n";
     std::fs::write(sandbox.path().join("routes.toml"), outputs).unwrap();

@@ -9,6 +9,7 @@ use ingather_model::limits;
 use ingather_store::documents::inbox::Record;
 use ingather_store::documents::inbox::channels::{self, Channel};
 use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::jobs::{self, Job};
 use ingather_store::queue::{self, DUE_NEXT_RUN};
 use ingather_store::{Durability, Sql, StoreError, states};
 
@@ -36,9 +37,9 @@ impl Buffer {
     /// Since when a record is buffered that changes now: since now, but for one that is.
     pub(super) fn since(&self, before: Option<&Record>, document: i64) -> i64 {
         let due = self.dates.get(&document).copied().unwrap_or_default();
-        let is_held = due > self.now && due != DUE_NEXT_RUN;
+        let is_waiting = due > self.now && due != DUE_NEXT_RUN;
         match before {
-            Some(before) if is_held && before.buffered_since > 0 => before.buffered_since,
+            Some(before) if is_waiting && before.buffered_since > 0 => before.buffered_since,
             _ => self.now,
         }
     }
@@ -53,7 +54,7 @@ impl Buffer {
 }
 
 impl Engine {
-    /// Has all be delivered now that a source holds back.
+    /// Has all be delivered now that is buffered of a source.
     ///
     /// # Errors
     /// `ReadOnly`; what the store says.
@@ -82,12 +83,21 @@ impl Engine {
         self.release(channel.job, page)
     }
 
+    /// Whether a source buffers what changes. What one buffered that does not any more was released by the run that its new settings began.
+    fn buffers(&self, job: &Job) -> bool {
+        let receives = self.repository(job).ok().and_then(|repository| repository.pushed());
+        receives.is_none_or(|receives| receives.buffering.ms > 0)
+    }
+
     /// Releases documents, page by page, in a transaction each; a page says behind what the next one begins.
     fn release(
         &self,
         job: JobId,
         page: impl Fn(&mut Sql<'_>, i64, i64) -> std::result::Result<(Option<i64>, Vec<i64>), StoreError>,
     ) -> Result<()> {
+        let job = self.reader.read(|sql| jobs::get(sql, job))?;
+        // Most sources buffer nothing; nothing is looked for then.
+        let Some(job) = job.filter(|job| self.buffers(job)) else { return Ok(()) };
         let (mut after, writer) = (Some(i64::MIN), self.writing()?);
         while let Some(last) = after {
             let _lease = self.process.keep_lease(&writer)?;
@@ -103,7 +113,7 @@ impl Engine {
                 let known = states::hold(sql, &documents)?;
                 queue::release(sql, &known, now)
             })?;
-            self.process.pushed(job, now);
+            self.process.pushed(job.id, now);
         }
         Ok(())
     }

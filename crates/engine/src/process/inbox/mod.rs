@@ -135,9 +135,9 @@ impl Engine {
     pub fn accept(&self, job: &Job, through: Through<'_>, pushes: Vec<Push>) -> Result<Vec<Accepted>> {
         let source = self.inbox_of(job)?;
         let (writer, inbox) = &source;
-        let pushes = inbox.with_files(pushes);
         let asked = (pushes.len(), writer.call.now());
         self.process.usages.take((job.id, &job.name), inbox.quotas, asked)?;
+        let pushes = inbox.with_files(pushes);
         let accepted = match through {
             Through { run: None, channel: None } => {
                 let shared = Shared { job: job.id, seen: (job.run, job.revision), by: self.asked_by.clone() };
