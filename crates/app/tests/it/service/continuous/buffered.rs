@@ -7,6 +7,7 @@ use super::{Service, goes_on};
 use crate::sandbox::{Kept, Sandbox};
 use crate::service::http::Request;
 use crate::service::key;
+use crate::service::runs::at_rest;
 use crate::service::told::notices::{appends, declared, told};
 use crate::stops::upgrade::comes;
 
@@ -67,6 +68,8 @@ fn what_a_source_buffers_is_on_disk_told_and_released_by_the_ends_of_clients() {
         goes_on(&service);
         let client = Client { service: &service, key: &pusher };
         assert!(comes(|| client.outcome(second[0]) == "indexed"));
+        // What is pushed while that goes on is met by it.
+        at_rest(&service, "tickets");
         let second = client.push("sources/tickets", &json!([record("a", "third lamp")]));
         // A flush of a channel releases what came through it, and nothing else.
         let channel = client.post("channels", &json!({"source": "tickets"}))["channel"].clone();
