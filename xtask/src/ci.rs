@@ -46,7 +46,7 @@ const STAGES: &[Stage] = &[
         minutes: 14,
     },
     // After the tests, for which all was compiled that a new connector needs.
-    Stage { name: "new-connector", command: &["cargo", "x", "new-connector", "--try"], minutes: 2 },
+    Stage { name: "new-connector", command: &["cargo", "x", "new-connector", "--try"], minutes: 4 },
     // Whether every row of the bench works, and whether counts have grown; after the tests, which build most of it.
     Stage { name: "bench", command: &["cargo", "x", "bench", "--small"], minutes: 3 },
 ];

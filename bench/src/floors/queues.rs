@@ -1,5 +1,5 @@
 //! Queues that people would push into otherwise, each write on disk when it is answered: streams of Redis, and JetStream. They are measured where their
-//! programs are found, and are no part of this project.
+//! programs are found and know how to write like that (JetStream older than 2.11 does not), and are no part of this project.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -77,13 +77,17 @@ impl Queue {
             }
         };
         let started = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let server = match started {
+        let mut server = match started {
             Ok(child) => Server { child, address },
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let begun = Instant::now();
         while TcpStream::connect(address).is_err() {
+            // It does not know these settings.
+            if server.child.try_wait()?.is_some() {
+                return Ok(None);
+            }
             if begun.elapsed() > LONGEST {
                 return Err(format!("{} does not listen", self.name()).into());
             }
@@ -92,7 +96,7 @@ impl Queue {
         Ok(Some(server))
     }
 
-    /// Sends so many messages of so many bytes by so many clients, each of which waits for every answer; none where the server is not found.
+    /// Sends so many messages of so many bytes by so many clients, each of which waits for every answer; none where no server is found that can.
     pub(crate) fn measure(
         self,
         place: &Path,

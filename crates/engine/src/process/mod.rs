@@ -16,7 +16,7 @@ pub(crate) mod under_way;
 pub(crate) mod visitors;
 pub(crate) mod watches;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -92,6 +92,8 @@ pub struct Process {
     pub(crate) usages: Usages,
     /// Jobs whose last run could not begin, and why.
     refused: Mutex<BTreeMap<JobId, String>>,
+    /// Jobs whose pass had to wait for somebody when it was to begin.
+    put_off: Mutex<BTreeSet<JobId>>,
     /// Days that the history of a job is kept which says nothing of that.
     history_days: AtomicU32,
     /// Who is told of ends of runs of all jobs.
@@ -127,6 +129,7 @@ impl Process {
             group_commits: GroupCommits::default(),
             usages: Usages::default(),
             refused: Mutex::default(),
+            put_off: Mutex::default(),
             history_days: AtomicU32::new(limits::HISTORY_DAYS),
             notifies: Mutex::new(Arc::from([])),
         }
@@ -169,6 +172,16 @@ impl Process {
     /// Takes note of why a run of a job could not begin, until one does.
     pub fn note_refused(&self, job: JobId, why: &str) {
         lock(&self.refused).insert(job, why.to_owned());
+    }
+
+    /// Takes note that a pass did not begin because somebody pauses or runs the job, or has changed it: it is due as before.
+    pub fn put_off(&self, job: JobId) {
+        lock(&self.put_off).insert(job);
+    }
+
+    /// Whether that was noted since this was asked last.
+    pub(crate) fn take_put_off(&self, job: JobId) -> bool {
+        lock(&self.put_off).remove(&job)
     }
 
     /// A run of a job has begun, or it is gone.

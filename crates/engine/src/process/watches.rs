@@ -92,7 +92,10 @@ impl Watches {
                 // Read now: what the caller has read of the job may be from before its end, and a pass would count as one that failed.
                 let reader = engine(&job).reader;
                 let last = reader.read(|sql| runs::list(sql, job.id, 1))?;
-                watched.end(steady, last.first());
+                match process.take_put_off(job.id) {
+                    true => watched.passes.put_off(),
+                    false => watched.end(steady, last.first()),
+                }
                 // Not after now: what has fallen due since it began, it had no time for.
                 let begun = watched.begun;
                 watched.due = next_due(&reader, job.id, begun)?;

@@ -11,7 +11,7 @@ use ingather_store::runs::Run;
 
 use super::start;
 use crate::context::{Context, journals};
-use crate::problem::{Code, Result};
+use crate::problem::Result;
 
 /// Begins passes; see [`Continuous::look`].
 pub(super) struct Continuous {
@@ -48,13 +48,12 @@ impl Continuous {
         for (job, kind) in due.begins {
             self.watches.begin(&job, &engine, clock);
             if let Err(problem) = start::begin_pass(context, &job, kind) {
-                let wait = match problem.code {
-                    // Somebody was quicker, who is done soon, or says when it goes on.
-                    Code::Paused | Code::Running | Code::Stopped | Code::Outdated => {
+                let wait = match start::waits_for_somebody(&problem) {
+                    true => {
                         self.watches.put_off(job.id);
                         limits::PASS_REST_MS_MIN
                     }
-                    _ => {
+                    false => {
                         self.watches.refused(job.id, clock);
                         looked
                             .told

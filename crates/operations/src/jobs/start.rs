@@ -257,6 +257,9 @@ fn begin_run(
             if !stopped {
                 note_refused(context, id, problem);
             }
+            if by == By::Watch && !stopped && waits_for_somebody(problem) {
+                context.host.process().put_off(id);
+            }
             if by != By::Watch || stopped {
                 take_back(context, &writes, id, problem, stopped)?;
             }
@@ -276,6 +279,11 @@ fn begin_run(
         take_back(context, &context.host.write_beside("start of a run")?, id, problem, false)?;
     }
     begun.map(|()| None)
+}
+
+/// Whether a pass could not begin for somebody who is done soon, or who says when it goes on.
+pub(super) fn waits_for_somebody(problem: &Problem) -> bool {
+    matches!(problem.code, Code::Paused | Code::Running | Code::Stopped | Code::Outdated)
 }
 
 /// Whoever asks why nothing happens is told, until a run of the job has begun. What passes without anybody's doing is no reason.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod continuous;
 mod events;
 mod lifecycle;
 mod service;

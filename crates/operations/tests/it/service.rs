@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::thread::JoinHandle;
 
-use ingather_contract::call::Cancel;
+use ingather_contract::call::{Cancel, Clock as _};
 use ingather_contract::output::OutputKind;
 use ingather_contract::registry::Registry;
 use ingather_contract::repository::{RepositoryCapabilities, RepositoryKind};
@@ -23,9 +23,10 @@ use ingather_operations::system::Look;
 use ingather_operations::{
     Background, Caller, Code, Context, Doing, Host, Places, Problem, Result, Work, Writing,
 };
-use ingather_store::Reader;
 use ingather_store::jobs::Job;
+use ingather_store::{Durability, Reader, connections};
 use ingather_testkit::clock::HandClock;
+use ingather_testkit::database::Kind;
 use ingather_testkit::memory_kinds::MEMORY;
 use ingather_testkit::memory_output::locked;
 use ingather_testkit::script_repository::REPOSITORY;
@@ -34,6 +35,7 @@ use ingather_testkit::together::gate::Gate;
 use ingather_testkit::world::World;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 /// The connector that operations take jobs for: here a scripted source.
 pub(crate) static FILES: RepositoryKind = RepositoryKind {
@@ -84,6 +86,20 @@ impl Lacks {
         let outputs = if self.output { &[] } else { OUTPUTS };
         Registry { repositories, transforms: &[], outputs, authorities: &[] }
     }
+}
+
+/// A world with an output `memory` and the connection `files` to its source.
+pub(crate) fn world_of(kind: Kind) -> World {
+    let mut world = World::new(kind);
+    world.output("memory", "memory");
+    let (settings, now) = (json!({}), world.clock.now());
+    world
+        .store()
+        .write(Durability::Synced, |sql| {
+            connections::find_or_add(sql, connections::Role::Repository, FILES.name, "files", &settings, now)
+        })
+        .unwrap();
+    world
 }
 
 /// One service: what it has from its beginning to its end.

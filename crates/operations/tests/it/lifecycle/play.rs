@@ -12,10 +12,9 @@ use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::job::State;
 use ingather_model::lifecycle::outcome::RunOutcome;
 use ingather_operations::{Result, jobs};
-use ingather_store::connections::{self, Role};
 use ingather_store::jobs::Job;
 use ingather_store::queue::{Attention, Noted};
-use ingather_store::{Durability, documents, runs};
+use ingather_store::{documents, runs};
 use ingather_testkit::database::Kind;
 use ingather_testkit::memory_output::locked;
 use ingather_testkit::script_repository::{Meanwhile, Step};
@@ -25,7 +24,7 @@ use ingather_testkit::world::World;
 use serde_json::json;
 
 use super::answers::{heard, restarted, why};
-use crate::service::{FILES, Lacks, Service, hold_opening};
+use crate::service::{Lacks, Service, hold_opening, world_of};
 
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 1_440 * MINUTE;
@@ -59,17 +58,8 @@ impl Drop for Play {
 
 impl Play {
     pub(crate) fn new(kind: Kind) -> Play {
-        let mut world = World::new(kind);
-        world.output("memory", "memory");
-        let (settings, now) = (json!({}), world.clock.now());
-        world
-            .store()
-            .write(Durability::Synced, |sql| {
-                connections::find_or_add(sql, Role::Repository, FILES.name, "files", &settings, now)
-            })
-            .unwrap();
         Play {
-            world,
+            world: world_of(kind),
             service: None,
             lacks: Lacks::default(),
             gate: Gate::default(),
