@@ -409,6 +409,7 @@ queries! {
     shared RECORD_PRESENT = "record/present";
     shared RECORD_PUT = "record/put";
     shared RECORD_PUT_CONTENT = "record/put_content";
+    shared RECORD_FIND = "record/find";
     shared RECORD_READ = "record/read";
     shared RECORD_REMOVE = "record/remove";
     shared RECORD_REMOVE_CONTENT = "record/remove_content";

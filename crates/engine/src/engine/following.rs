@@ -82,7 +82,7 @@ impl Engine {
         };
         let distances = (!hops.counts_nothing()).then(|| Distances::new(counted, hops.keeps()));
         let basis = Digest::of(goes_by.as_bytes());
-        Ok(Some(Reach::new(basis, (walk, held), distances, self.process.events.clone())))
+        Ok(Some(Reach::new(basis, (walk, held), distances, is_pushed, self.process.events.clone())))
     }
 
     /// Completes an event in place of its owner, who has forgotten it: what waits for it is visited. False where it was not pending.

@@ -76,8 +76,10 @@ impl<'r> Pages<'r> {
     ) -> Result<Pages<'r>> {
         let relations = refers.relations().len();
         let mut told = HashMap::new();
+        // Nothing is handed down to what is pushed, and no visit of it leaves a memo.
+        let asked = visitors.iter().filter(|_| !run.author.is_pushed);
         run.reader.read(|sql| {
-            for visitor in visitors {
+            for visitor in asked {
                 let id = visitor.item.id;
                 let (handed_down, digest) = handed::to(sql, id)?;
                 let memo = visitor.may_be_as_before().then(|| links::memo(sql, id)).transpose()?;
@@ -166,7 +168,10 @@ impl<'r> Pages<'r> {
     ) {
         let (id, container) = (visitor.item.id, visitor.item.container);
         self.reach.found_elsewhere(id, elsewhere, matches!(page, Page::NoEntry(_)));
-        self.found.push(Found { id, container, leads });
+        // Nothing leads to what is pushed, and it leads nowhere.
+        if !self.run.author.is_pushed {
+            self.found.push(Found { id, container, leads });
+        }
         self.read.push((visitor, page));
     }
 

@@ -156,6 +156,13 @@ pub struct EndedVisit {
 }
 
 impl EndedVisit {
+    /// Whether anything is written of it.
+    fn has_rows(&self) -> bool {
+        let EndedVisit { document: _, done, update, again, request, failure, is_mended, is_new: _ } = self;
+        let has_request = done.is_some() || again.is_some() || request.is_some();
+        has_request || update.is_some() || failure.is_some() || *is_mended
+    }
+
     /// The first visit of a document, and all went well.
     fn is_plain(&self) -> bool {
         let EndedVisit { document: _, done, update, again, request, failure, is_mended, is_new } = self;
@@ -180,7 +187,9 @@ pub fn end(sql: &mut Sql<'_>, job: JobId, run: i64, now: i64, ended: &[EndedVisi
     let noted: HashSet<i64> = queue::noted_at_all(sql, &plain_ids)?.into_iter().collect();
     let (noted, plain): (Vec<&EndedVisit>, Vec<&EndedVisit>) =
         plain.into_iter().partition(|visit| noted.contains(&visit.document));
-    let others = [others, noted].concat();
+    let mut others = [others, noted].concat();
+    // Such as of what vanished: what becomes of it is decided later.
+    others.retain(|visit| visit.has_rows());
     counted(sql, &ids(&others), |sql| write(sql, job, run, now, &others))?;
     let updates: Vec<DocumentUpdate> = plain.iter().filter_map(|visit| visit.update).collect();
     let first = documents::complete_first(sql, run, &updates)?;

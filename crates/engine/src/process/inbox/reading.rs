@@ -5,7 +5,7 @@ use ingather_model::access::Acl;
 use ingather_model::fault::Fault;
 use ingather_model::ids::JobId;
 use ingather_model::key::{Hasher, parent_bytes};
-use ingather_store::documents::{self, inbox};
+use ingather_store::documents::inbox;
 use ingather_store::{Reader, StoreError};
 
 /// Reads the inventory.
@@ -32,10 +32,7 @@ impl Inbox for Records {
 
     fn get(&self, key: &str) -> Result<Option<ReceivedRecord>, Fault> {
         let wanted = self.hasher.key(key, parent_bytes(key));
-        let found = self.reader.read(|sql| {
-            let found = documents::find(sql, self.job, wanted.parent_hash, &[wanted.key_hash])?;
-            found.first().map_or(Ok(None), |(_, known)| inbox::read(sql, known.id.0))
-        });
+        let found = self.reader.read(|sql| inbox::find(sql, self.job, wanted));
         let Some(read) = found.map_err(unread)? else { return Ok(None) };
         let about: About = serde_json::from_str(&read.about).map_err(|error| damaged(&error))?;
         let acl = acl_of(read.acl.as_deref())?;

@@ -18,6 +18,8 @@ use crate::run::recall::recall;
 /// Documents that were reached and not handed over yet, by their first bin: an id each, however many they are.
 #[derive(Default)]
 pub(super) struct Frontier {
+    /// All documents are in one bin, which keeps nobody out.
+    is_of_one_bin: bool,
     bins: HashMap<Bin, Waiting>,
     /// Bins that have documents, and few of them with the dispatcher.
     hungry: VecDeque<Bin>,
@@ -34,6 +36,10 @@ struct Waiting {
 }
 
 impl Frontier {
+    pub(super) fn new(is_of_one_bin: bool) -> Frontier {
+        Frontier { is_of_one_bin, ..Frontier::default() }
+    }
+
     /// A document is to be visited.
     pub(super) fn add(&mut self, bin: Bin, id: i64) {
         self.bins.entry(bin.clone()).or_default().ids.insert(id as u64);
@@ -53,7 +59,8 @@ impl Frontier {
 
     /// How many documents of one bin the dispatcher has at most.
     fn quota(&self) -> usize {
-        (limits::READY_MAX / 2 / self.bins.len().max(1)).clamp(2, limits::CLAIM_MAX)
+        let share = limits::READY_MAX / 2 / self.bins.len().max(1);
+        if self.is_of_one_bin { share } else { share.clamp(2, limits::CLAIM_MAX) }
     }
 
     fn look(&mut self, bin: &Bin) {

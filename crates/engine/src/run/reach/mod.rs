@@ -118,10 +118,12 @@ impl Reach {
         basis: Digest,
         (walk, held_before): (Walk, Option<Vec<u8>>),
         distances: Option<Distances>,
+        is_pushed: bool,
         events: Arc<EventWaits>,
     ) -> Reach {
+        let frontier = Frontier::new(is_pushed);
         let (state, stirs) =
-            (Mutex::new(Reached { distances, ..Reached::default() }), AtomicBool::new(false));
+            (Mutex::new(Reached { distances, frontier, ..Reached::default() }), AtomicBool::new(false));
         Reach { state, stirs, hands_over: AtomicBool::new(false), basis, events, walk, held_before }
     }
 

@@ -5,8 +5,9 @@ pub mod delta_runs;
 pub mod tickets;
 
 use ingather_model::ids::JobId;
+use ingather_model::key::DocumentKey;
 
-use crate::db::{Sql, Value};
+use crate::db::{Row, Sql, Value};
 use crate::error::Result;
 use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
@@ -194,13 +195,24 @@ pub fn page(
 /// # Errors
 /// What the database says.
 pub fn read(sql: &mut Sql<'_>, document: i64) -> Result<Option<Read>> {
-    sql.one(&queries::RECORD_READ, &[Value::Int(document)], |row| {
-        Ok(Read {
-            ticket: row.int(0)?,
-            acl: row.opt_text(1)?,
-            about: row.text(2)?,
-            content: row.opt_bytes(3)?.unwrap_or_default(),
-        })
+    sql.one(&queries::RECORD_READ, &[Value::Int(document)], whole)
+}
+
+/// The same by its key.
+///
+/// # Errors
+/// What the database says.
+pub fn find(sql: &mut Sql<'_>, job: JobId, key: DocumentKey) -> Result<Option<Read>> {
+    let values = [Value::Int(job.0), Value::Int(key.parent_hash), Value::Int(key.key_hash)];
+    sql.one(&queries::RECORD_FIND, &values, whole)
+}
+
+fn whole(row: &Row<'_>) -> Result<Read> {
+    Ok(Read {
+        ticket: row.int(0)?,
+        acl: row.opt_text(1)?,
+        about: row.text(2)?,
+        content: row.opt_bytes(3)?.unwrap_or_default(),
     })
 }
 
