@@ -179,11 +179,13 @@ class Client:
 
     `ca_file`: certificates in PEM of those who vouch for the service, instead of those of the system. `timeout`: seconds without an answer
     after which an attempt has failed. A request is sent at most `attempts` times within `retry_seconds`. Over `http:` a key is sent to this
-    machine alone, unless `allow_http` says that nobody listens on the way.
+    machine alone, unless `allow_http` says that nobody listens on the way. A call has at most `records_at_once` records and `bytes_at_once` bytes,
+    or a single record that is longer: what a program that has little memory says; never more than the service takes.
     """
 
     def __init__(self, url: str, api_key: str, *, ca_file: Optional[str] = None, timeout: float = 60.0, attempts: int = 8,
-                 retry_seconds: float = 300.0, allow_http: bool = False):
+                 retry_seconds: float = 300.0, allow_http: bool = False, records_at_once: int = RECORDS_AT_ONCE_MAX,
+                 bytes_at_once: int = RECORDS_BYTES_MAX):
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
             raise ValueError(f"{url!r} is no address of a service; give https://HOST:PORT")
@@ -193,6 +195,7 @@ class Client:
             raise ValueError("an API key is a text of ASCII characters; `ingather api-key create NAME --role pusher` makes one")
         self._parts, self._key, self._timeout = parts, api_key, timeout
         self._attempts, self._retry_seconds = max(1, attempts), retry_seconds
+        self._records_at_once, self._bytes_at_once = min(records_at_once, RECORDS_AT_ONCE_MAX), min(bytes_at_once, RECORDS_BYTES_MAX)
         self._tls = ssl.create_default_context(cafile=ca_file) if parts.scheme == "https" else None
 
     def source(self, name: str) -> Source:
@@ -268,7 +271,7 @@ class Source:
     def push_each(self, records: Iterable[Optional[PushedItem]], *, linger: float = 0.25) -> Iterator[PushResult]:
         """The same, one answer after the other, while somebody takes them.
 
-        Records are sent together: at most 1,000 and 8 MiB of them, and none waits longer than `linger` seconds for the next one to come.
+        Records are sent together: as many as the client was told, and none waits longer than `linger` seconds for the next one to come.
         A stream that pauses gives `None`, at which what waits is sent: nothing looks at the time before the stream gives something.
         """
         return self._pushed(records, linger, lambda: None, self._send)
@@ -347,13 +350,13 @@ class Source:
         return results
 
     def _pushed(self, records: Iterable[Any], linger: float, each: Callable[[], None], send: Callable[[List[_Item]], List[PushResult]]) -> Iterator[PushResult]:
-        most = RECORDS_BYTES_MAX - ENVELOPE_BYTES
+        most = self.client._bytes_at_once - ENVELOPE_BYTES
         batch: List[_Item] = []
         size, since = 0, 0.0
         for record in records:
             each()
             item = None if record is None else _item(record)
-            is_full = item is None or len(batch) == RECORDS_AT_ONCE_MAX or size + len(item.text) + 1 > most
+            is_full = item is None or len(batch) >= self.client._records_at_once or size + len(item.text) + 1 > most
             if batch and (is_full or time.monotonic() - since > linger):
                 yield from send(batch)
                 batch, size = [], 0

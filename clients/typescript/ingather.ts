@@ -144,6 +144,8 @@ export interface ClientOptions {
   attempts?: number; // How often a request is sent at most; 8.
   retrySeconds?: number; // Seconds within which it is sent again; 300.
   allowHttp?: boolean; // Over `http:` the key is sent to other machines, too: nobody listens on the way.
+  recordsAtOnce?: number; // Records in one call at most; 1,000, which is what the service takes.
+  bytesAtOnce?: number; // Bytes in one call at most, but for a single record that is longer; 8 MiB, which is what the service takes.
   fetch?: typeof fetch; // What asks, such as one that trusts a certificate of your own.
 }
 
@@ -192,7 +194,8 @@ export class IngatherError extends Error {
 
 /** A service, and the API key by which it is asked; the key needs the role `pusher`. It keeps nothing between calls. */
 export class Client {
-  readonly _options: Required<ClientOptions>;
+  readonly _options: Required<Omit<ClientOptions, "recordsAtOnce" | "bytesAtOnce">>;
+  readonly _bounds: number[];
   readonly _base: string;
   readonly _key: string;
 
@@ -208,7 +211,9 @@ export class Client {
       throw new TypeError("an API key is a text of ASCII characters; `ingather api-key create NAME --role pusher` makes one");
     }
     const asks: typeof fetch = (input, init) => fetch(input, init);
-    this._options = { timeout: 60, attempts: 8, retrySeconds: 300, allowHttp: false, fetch: asks, ...options };
+    const { recordsAtOnce: count = RECORDS_AT_ONCE_MAX, bytesAtOnce: bytes = RECORDS_BYTES_MAX, ...asked } = options;
+    this._bounds = [Math.min(count, RECORDS_AT_ONCE_MAX), Math.min(bytes, RECORDS_BYTES_MAX) - ENVELOPE_BYTES];
+    this._options = { timeout: 60, attempts: 8, retrySeconds: 300, allowHttp: false, fetch: asks, ...asked };
     this._base = `${address.origin}${address.pathname.replace(/\/+$/, "")}/api/v1`;
     this._key = apiKey;
   }
@@ -289,12 +294,9 @@ export class Source {
     return listed(this.pushEach(records, options));
   }
 
-  /**
-   * The same, one answer after the other, while somebody takes them. Records are sent together: at most 1,000 and 8 MiB of them,
-   * and none waits longer than `linger` for the next one to come.
-   */
+  /** The same, one answer after the other, while somebody takes them. Records are sent together; none waits for others longer than `linger`. */
   pushEach(records: Records, options: PushOptions = {}): AsyncGenerator<PushResult> {
-    return pushed(records, options.linger ?? 0.25, undefined, (items) => this._send(items, ""));
+    return pushed(records, this.client._bounds, options.linger ?? 0.25, undefined, (items) => this._send(items, ""));
   }
 
   /** Deletes records by their keys; for each there is an answer, in their order. */
@@ -425,7 +427,7 @@ export class DeltaRun {
 
   /** As `Source.pushEach`. The lease is renewed while a record takes long to come. */
   pushEach(records: Records, options: PushOptions = {}): AsyncGenerator<PushResult> {
-    return pushed(records, options.linger ?? 0.25, this, (items) => this._send(items));
+    return pushed(records, this.source.client._bounds, options.linger ?? 0.25, this, (items) => this._send(items));
   }
 
   /** Says that records are there which cannot be read now: they stay. Without keys, that this client lives. */
@@ -490,10 +492,9 @@ interface Item {
 
 type Send = (items: Item[]) => Promise<PushResult[]>;
 
-async function* pushed(records: Records, linger: number, run: DeltaRun | undefined, send: Send): AsyncGenerator<PushResult> {
+async function* pushed(records: Records, [countMost, most]: number[], linger: number, run: DeltaRun | undefined, send: Send): AsyncGenerator<PushResult> {
   const given: any = records;
   const iterator = (given[Symbol.asyncIterator] ?? given[Symbol.iterator]).call(given);
-  const most = RECORDS_BYTES_MAX - ENVELOPE_BYTES;
   let batch: Item[] = [];
   let size = 0;
   let sendAt = Infinity;
@@ -517,7 +518,7 @@ async function* pushed(records: Records, linger: number, run: DeltaRun | undefin
       isOver = next.done === true;
       const record = isOver ? null : await next.value;
       const item = record === null || record === undefined ? null : await itemOf(record);
-      const isFull = item === null || batch.length === RECORDS_AT_ONCE_MAX || size + item.bytes + 1 > most;
+      const isFull = item === null || batch.length >= countMost || size + item.bytes + 1 > most;
       if (batch.length > 0 && (isFull || Date.now() >= sendAt)) for (const result of await taken()) yield result;
       if (isOver) return;
       if (item !== null) {

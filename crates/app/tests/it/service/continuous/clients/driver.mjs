@@ -37,8 +37,9 @@ async function steps(target) {
 }
 
 const does = {
-  use({ key, source: name, attempts = 8 }) {
-    source = new Client(process.argv[2], key, { attempts }).source(name);
+  use({ key, source: name, attempts = 8, records_at_once: recordsAtOnce, bytes_at_once: bytesAtOnce }) {
+    const bounds = recordsAtOnce ? { recordsAtOnce, bytesAtOnce } : {};
+    source = new Client(process.argv[2], key, { attempts, ...bounds }).source(name);
     return {};
   },
   async delta({ mode, confirm, lease_seconds: leaseSeconds, name }) {
@@ -50,8 +51,8 @@ const does = {
     });
     return { deleted, veto: Boolean(veto) };
   },
-  async push({ records, slow }, target) {
-    if (!slow) return told(await target.push(records));
+  async push({ records, slow, linger }, target) {
+    if (!slow) return told(await target.push(records, { linger }));
     // A source that is so slow that half of the lease has passed.
     async function* slowly() {
       for (const [number, record] of records.entries()) {

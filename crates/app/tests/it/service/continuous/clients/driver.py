@@ -40,7 +40,8 @@ class Driver:
         tell(guarded(whole))
 
     def use(self, step, _):
-        self.source = Client(sys.argv[2], step["key"], attempts=step.get("attempts", 8)).source(step["source"])
+        bounds = {name: step[name] for name in ("records_at_once", "bytes_at_once") if name in step}
+        self.source = Client(sys.argv[2], step["key"], attempts=step.get("attempts", 8), **bounds).source(step["source"])
         return {}
 
     def push(self, step, target):
@@ -51,7 +52,7 @@ class Driver:
                     target._renew_at = 0.0
                 yield record
 
-        return self.told(target.push(records()))
+        return self.told(target.push(records(), linger=step.get("linger", 0.25)))
 
     def stream(self, step, target):
         answered = []

@@ -317,6 +317,60 @@ fn what_a_network_cuts_off_or_puts_off_is_done_once() {
     sandbox.run(&["verify"]).exits(0);
 }
 
+/// Lists that came since so many requests, each once: records and bytes.
+fn lists(proxy: &Proxy, since: usize) -> Vec<(usize, usize)> {
+    let mut keys = BTreeSet::new();
+    let seen = proxy.seen().into_iter().skip(since).filter(|seen| seen.path.ends_with("/records"));
+    seen.filter(|seen| keys.insert(seen.key.clone())).map(|seen| (seen.records, seen.bytes)).collect()
+}
+
+#[test]
+fn small_records_share_calls_large_ones_do_not_and_programs_say_how_much_one_has() {
+    if !has_languages("small_records_share_calls_large_ones_do_not_and_programs_say_how_much_one_has") {
+        return;
+    }
+    let sandbox = Sandbox::sqlite();
+    ["python", "typescript"].iter().for_each(|name| define(&sandbox, name));
+    let pusher = key(&sandbox, "pusher", &["pusher"], None);
+    let folder = compiled(&sandbox);
+    let service = serving(&sandbox);
+    let records = |sizes: &[usize]| -> Vec<Value> {
+        let numbered = sizes.iter().enumerate();
+        numbered.map(|(n, size)| json!({"key": n.to_string(), "text": "x".repeat(*size)})).collect()
+    };
+    for name in ["python", "typescript"] {
+        let proxy = Proxy::before(service.address);
+        let mut client = match name {
+            "python" => python(proxy.address),
+            _ => typescript(proxy.address, &folder),
+        };
+        let mut lists_of = |step: Value| {
+            let since = proxy.seen().len();
+            client.ask(&step);
+            lists(&proxy, since)
+        };
+        let counts = |lists: &[(usize, usize)]| lists.iter().map(|(count, _)| *count).collect::<Vec<usize>>();
+        // As much as the service takes; no time ends a list here.
+        lists_of(json!({"do": "use", "source": name, "key": pusher}));
+        let push = |records: Vec<Value>| json!({"do": "push", "records": records, "linger": 1_000});
+        assert_eq!(counts(&lists_of(push(records(&[1; 1_001])))), [1_000, 1]);
+        let deletions = (0..1_001).map(|n| json!({"key": n.to_string(), "delete": true})).collect();
+        assert_eq!(counts(&lists_of(push(deletions))), [1_000, 1]);
+        assert_eq!(counts(&lists_of(push(records(&[3 << 20; 5])))), [2, 2, 1]);
+        // As much as a program with little memory wants.
+        let bounds = json!({"records_at_once": 100, "bytes_at_once": 65_536});
+        let mut step = json!({"do": "use", "source": name, "key": pusher});
+        step.as_object_mut().unwrap().extend(bounds.as_object().unwrap().clone());
+        lists_of(step);
+        assert_eq!(counts(&lists_of(push(records(&[1; 250])))), [100, 100, 50]);
+        let sent = lists_of(push(records(&[20_000; 7])));
+        assert_eq!(counts(&sent), [3, 3, 1]);
+        assert!(sent.iter().all(|(_, bytes)| *bytes <= 65_536), "{sent:?}");
+        assert_eq!(counts(&lists_of(push(records(&[1, 1 << 20, 1])))), [1, 1, 1]);
+    }
+    service.end(rustix::process::Signal::TERM);
+}
+
 /// The first block of a language on the page of the clients.
 fn block(language: &str) -> String {
     let page = std::fs::read_to_string(here("clients/README.md")).unwrap();

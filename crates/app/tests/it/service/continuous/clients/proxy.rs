@@ -36,6 +36,9 @@ pub(super) struct Seen {
     pub(super) path: String,
     /// Its `Idempotency-Key`; empty of one that only reads.
     pub(super) key: String,
+    /// Bytes of its body, and records or keys in it.
+    pub(super) bytes: usize,
+    pub(super) records: usize,
     pub(super) fault: Option<Fault>,
     pub(super) at: Instant,
 }
@@ -87,7 +90,8 @@ fn pass(
     seen: &Mutex<Vec<Seen>>,
 ) -> std::io::Result<()> {
     client.set_read_timeout(Some(Duration::from_secs(100)))?;
-    let Some((path, key, request)) = request(&client)? else { return Ok(()) };
+    let Some((path, key, (request, bytes))) = request(&client)? else { return Ok(()) };
+    let records = String::from_utf8_lossy(&request).matches("\"key\":").count();
     let fault = if key.is_empty() {
         None
     } else {
@@ -96,7 +100,7 @@ fn pass(
         *attempt += 1;
         FAULTS[*which % FAULTS.len()].get(*attempt - 1).copied()
     };
-    seen.lock().unwrap().push(Seen { path, key, fault, at: Instant::now() });
+    seen.lock().unwrap().push(Seen { path, key, bytes, records, fault, at: Instant::now() });
     if fault == Some(Fault::Busy) {
         let body = "busy";
         return write!(
@@ -121,8 +125,11 @@ fn pass(
     }
 }
 
+/// What a request is, and the bytes of its body.
+type Request = (Vec<u8>, usize);
+
 /// Path, key and bytes of one request, which asks the service to end its connection; none where nothing comes.
-fn request(client: &TcpStream) -> std::io::Result<Option<(String, String, Vec<u8>)>> {
+fn request(client: &TcpStream) -> std::io::Result<Option<(String, String, Request)>> {
     let mut reader = BufReader::new(client);
     let (mut head, mut key, mut length, mut path) = (String::new(), String::new(), 0, String::new());
     loop {
@@ -147,5 +154,5 @@ fn request(client: &TcpStream) -> std::io::Result<Option<(String, String, Vec<u8
     let start = bytes.len();
     bytes.resize(start + length, 0);
     reader.read_exact(&mut bytes[start..])?;
-    Ok(Some((path, key, bytes)))
+    Ok(Some((path, key, (bytes, length))))
 }
