@@ -272,9 +272,10 @@ pub(crate) fn run_of(shown: &Value) -> i64 {
     shown["run"]["run"].as_i64().unwrap_or_default()
 }
 
-/// Whether nothing is under way for a job.
+/// Whether nothing is under way for a job: its last run has ended, or there was none.
 pub(crate) fn rests(shown: &Value) -> bool {
-    shown["state"] == "resting" && shown["works"] == false && shown["run"]["ended_at"].is_i64()
+    let has_ended = shown["run"].is_null() || shown["run"]["ended_at"].is_i64();
+    shown["state"] == "resting" && shown["works"] == false && has_ended
 }
 
 /// What a process and those below it use.

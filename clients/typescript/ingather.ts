@@ -195,7 +195,7 @@ export class IngatherError extends Error {
 /** A service, and the API key by which it is asked; the key needs the role `pusher`. It keeps nothing between calls. */
 export class Client {
   readonly _options: Required<Omit<ClientOptions, "recordsAtOnce" | "bytesAtOnce">>;
-  readonly _bounds: number[];
+  readonly _bounds: number[]; // Records and bytes of one call at most.
   readonly _base: string;
   readonly _key: string;
 

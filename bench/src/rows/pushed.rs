@@ -12,7 +12,7 @@ use crate::floors::commits;
 use crate::floors::queues::Queue;
 use crate::measure::{at_once, pause};
 use crate::page::{Goal, Line};
-use crate::service::{Client, LONGEST, Service, tree};
+use crate::service::{Client, LONGEST, Service, rests, tree};
 use crate::{Bench, Result};
 
 const DATA: &str = "pushed";
@@ -43,9 +43,8 @@ impl Pushed {
     /// Takes the source out of the store, which may be one that stays.
     fn close(mut self, bench: &Bench) -> Result<()> {
         self.client.change("POST", "/jobs/records/abort", &json!({}))?;
-        // The pass that is under way ends first, if there ever was one: until then the job is not deleted.
-        let is_free = |shown: &Value| shown["state"] == "resting" && shown["works"] == false;
-        self.client.waits("records", Instant::now(), is_free)?;
+        // The pass that is under way ends first: until then the job is not deleted.
+        self.client.waits("records", Instant::now(), rests)?;
         self.client.change("DELETE", "/jobs/records", &json!({}))?;
         drop(self.service);
         Ok(std::fs::remove_dir_all(bench.path(DATA))?)
@@ -163,7 +162,7 @@ fn accepts(bench: &Bench, (name, store): (&str, Option<&str>), list: usize) -> R
     if list == 1 && store.is_none() {
         for (queue, goal) in [(Queue::Redis, Goal::None), (Queue::JetStream, Goal::Least(0.5))] {
             let Some(theirs) = queue.measure(&bench.path("queue"), (count, CLIENTS, RECORD_BYTES))? else {
-                println!("{} is not here, and was not measured", queue.name());
+                println!("{} is not here, or too old, and was not measured", queue.name());
                 continue;
             };
             let beside = format!(

@@ -92,13 +92,15 @@ impl Watches {
                 // Read now: what the caller has read of the job may be from before its end, and a pass would count as one that failed.
                 let reader = engine(&job).reader;
                 let last = reader.read(|sql| runs::list(sql, job.id, 1))?;
-                match process.take_put_off(job.id) {
-                    true => watched.passes.put_off(),
-                    false => watched.end(steady, last.first()),
+                let has_run = last.first().is_some_and(|run| run.number > watched.run);
+                if process.take_put_off(job.id) && !has_run {
+                    // What was due still is.
+                    watched.passes.put_off();
+                } else {
+                    watched.end(steady, last.first());
+                    // Not after now: what has fallen due since it began, it had no time for.
+                    watched.due = next_due(&reader, job.id, watched.begun)?;
                 }
-                // Not after now: what has fallen due since it began, it had no time for.
-                let begun = watched.begun;
-                watched.due = next_due(&reader, job.id, begun)?;
             }
             // Not while a pass is under way, which may have looked already.
             if watched.is_pushed

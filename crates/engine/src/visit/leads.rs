@@ -77,16 +77,17 @@ impl<'r> Pages<'r> {
         let relations = refers.relations().len();
         let mut told = HashMap::new();
         // Nothing is handed down to what is pushed, and no visit of it leaves a memo.
-        let asked = visitors.iter().filter(|_| !run.author.is_pushed);
-        run.reader.read(|sql| {
-            for visitor in asked {
-                let id = visitor.item.id;
-                let (handed_down, digest) = handed::to(sql, id)?;
-                let memo = visitor.may_be_as_before().then(|| links::memo(sql, id)).transpose()?;
-                told.insert(id, (handed_down, digest, memo));
-            }
-            Ok(())
-        })?;
+        if !run.author.is_pushed {
+            run.reader.read(|sql| {
+                for visitor in visitors {
+                    let id = visitor.item.id;
+                    let (handed_down, digest) = handed::to(sql, id)?;
+                    let memo = visitor.may_be_as_before().then(|| links::memo(sql, id)).transpose()?;
+                    told.insert(id, (handed_down, digest, memo));
+                }
+                Ok(())
+            })?;
+        }
         Ok(Pages { run, reach, read: Vec::new(), found: Vec::new(), bytes: 0, relations, told })
     }
 

@@ -71,11 +71,8 @@ impl Dated {
         due.begins.pop().ok_or(due.again)
     }
 
-    /// Waits until a pass is due, and makes it.
-    ///
-    /// # Panics
-    /// When none will ever be due, or the store fails.
-    pub fn pass(&mut self) -> Begun {
+    /// Waits until a pass is due, and begins it; after how long, and how it looks.
+    fn begin(&mut self) -> (i64, RunKind) {
         let began = self.world.clock.now();
         let (job, kind) = loop {
             match self.due() {
@@ -88,6 +85,24 @@ impl Dated {
         };
         let after = self.world.clock.now() - began;
         self.watches.begin(&job, &self.engine(), &self.world.clock);
+        (after, kind)
+    }
+
+    /// Waits until a pass is due, which somebody keeps from beginning.
+    ///
+    /// # Panics
+    /// When none will ever be due, or the store fails.
+    pub fn put_off(&mut self) {
+        self.begin();
+        self.world.engine().process.put_off(self.job().id);
+    }
+
+    /// Waits until a pass is due, and makes it.
+    ///
+    /// # Panics
+    /// When none will ever be due, or the store fails.
+    pub fn pass(&mut self) -> Begun {
+        let (after, kind) = self.begin();
         site(&self.world, |site| site.visited.clear());
         // How it ends is on record.
         let _ = self.world.run("docs", Options { kind, is_pass: true, ..FULL });

@@ -71,6 +71,20 @@ fn a_page_that_fails_is_tried_again_at_its_date_and_an_output_that_is_away_after
 }
 
 #[test]
+fn what_was_due_when_a_pass_was_put_off_is_due_as_before() {
+    for kind in BOTH {
+        let mut dated = Dated::new(kind, "reseed=600,recrawl=25,recrawl-max=25");
+        site(&dated.world, |site| {
+            site.put("a", "v1", &[]);
+            site.seeds = vec!["a".to_owned()];
+        });
+        assert_eq!(dated.pass(), begun(0, RunKind::Full, &["a"]));
+        dated.put_off();
+        assert_eq!(dated.pass(), begun(0, RunKind::Minimal, &["a"]));
+    }
+}
+
+#[test]
 fn a_date_begins_a_pass_where_no_seed_is_asked() {
     for kind in BOTH {
         assert!(is_looked_at_when_it_is_due(kind));

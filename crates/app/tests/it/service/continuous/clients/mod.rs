@@ -109,6 +109,14 @@ fn typescript(address: SocketAddr, folder: &Path) -> Script {
     Script::start(&mut command)
 }
 
+/// One of the two clients, by its name.
+fn client(name: &str, address: SocketAddr, folder: &Path) -> Script {
+    match name {
+        "python" => python(address),
+        _ => typescript(address, folder),
+    }
+}
+
 fn define(sandbox: &Sandbox, source: &str) {
     sandbox.run(&["job", "define", &format!("push:{source}"), "--schedule", "continuous"]).exits(0);
 }
@@ -280,10 +288,7 @@ fn what_a_network_cuts_off_or_puts_off_is_done_once() {
     };
     for name in ["python", "typescript"] {
         let proxy = Proxy::before(service.address);
-        let mut client = match name {
-            "python" => python(proxy.address),
-            _ => typescript(proxy.address, &folder),
-        };
+        let mut client = client(name, proxy.address, &folder);
         client.ask(&json!({"do": "use", "source": name, "key": pusher}));
         let mut tickets = BTreeSet::new();
         let mut ask = |step: Value, expected: Value| {
@@ -340,10 +345,7 @@ fn small_records_share_calls_large_ones_do_not_and_programs_say_how_much_one_has
     };
     for name in ["python", "typescript"] {
         let proxy = Proxy::before(service.address);
-        let mut client = match name {
-            "python" => python(proxy.address),
-            _ => typescript(proxy.address, &folder),
-        };
+        let mut client = client(name, proxy.address, &folder);
         let mut lists_of = |step: Value| {
             let since = proxy.seen().len();
             client.ask(&step);
@@ -358,10 +360,8 @@ fn small_records_share_calls_large_ones_do_not_and_programs_say_how_much_one_has
         assert_eq!(counts(&lists_of(push(deletions))), [1_000, 1]);
         assert_eq!(counts(&lists_of(push(records(&[3 << 20; 5])))), [2, 2, 1]);
         // As much as a program with little memory wants.
-        let bounds = json!({"records_at_once": 100, "bytes_at_once": 65_536});
-        let mut step = json!({"do": "use", "source": name, "key": pusher});
-        step.as_object_mut().unwrap().extend(bounds.as_object().unwrap().clone());
-        lists_of(step);
+        let little = json!({"do": "use", "source": name, "key": pusher, "records_at_once": 100, "bytes_at_once": 65_536});
+        lists_of(little);
         assert_eq!(counts(&lists_of(push(records(&[1; 250])))), [100, 100, 50]);
         let sent = lists_of(push(records(&[20_000; 7])));
         assert_eq!(counts(&sent), [3, 3, 1]);

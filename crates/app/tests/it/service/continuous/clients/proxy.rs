@@ -90,8 +90,10 @@ fn pass(
     seen: &Mutex<Vec<Seen>>,
 ) -> std::io::Result<()> {
     client.set_read_timeout(Some(Duration::from_secs(100)))?;
-    let Some((path, key, (request, bytes))) = request(&client)? else { return Ok(()) };
-    let records = String::from_utf8_lossy(&request).matches("\"key\":").count();
+    let Some((path, key, request)) = request(&client)? else { return Ok(()) };
+    let text = String::from_utf8_lossy(&request);
+    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    let (bytes, records) = (body.len(), body.matches("\"key\":").count());
     let fault = if key.is_empty() {
         None
     } else {
@@ -125,11 +127,8 @@ fn pass(
     }
 }
 
-/// What a request is, and the bytes of its body.
-type Request = (Vec<u8>, usize);
-
 /// Path, key and bytes of one request, which asks the service to end its connection; none where nothing comes.
-fn request(client: &TcpStream) -> std::io::Result<Option<(String, String, Request)>> {
+fn request(client: &TcpStream) -> std::io::Result<Option<(String, String, Vec<u8>)>> {
     let mut reader = BufReader::new(client);
     let (mut head, mut key, mut length, mut path) = (String::new(), String::new(), 0, String::new());
     loop {
@@ -154,5 +153,5 @@ fn request(client: &TcpStream) -> std::io::Result<Option<(String, String, Reques
     let start = bytes.len();
     bytes.resize(start + length, 0);
     reader.read_exact(&mut bytes[start..])?;
-    Ok(Some((path, key, (bytes, length))))
+    Ok(Some((path, key, bytes)))
 }
