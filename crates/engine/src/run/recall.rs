@@ -1,8 +1,9 @@
 //! Documents that wait, handed to the visitors as the inventory knows them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use ingather_store::documents::inbox;
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 use ingather_store::{documents, queue};
@@ -21,9 +22,10 @@ pub(crate) fn recall(run: &Run, ids: &[i64]) -> Result<Vec<i64>> {
     let ids = &*ready;
     // One that is visited once more in a run is known by what this run has noted of it.
     let attention = if run.reach.is_some() { run.attention.with_failures() } else { run.attention };
-    let (mut stored, wanted, noted) = run.reader.read(|sql| {
+    let (mut stored, wanted, noted, present) = run.reader.read(|sql| {
         let noted = attention.noted(sql, ids)?;
-        Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?, noted))
+        let present = if run.author.is_pushed { Some(inbox::present(sql, ids)?) } else { None };
+        Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?, noted, present))
     })?;
     let by_id: HashMap<i64, (i64, VisitReason)> =
         wanted.into_iter().map(|(id, n, reason)| (id, (n, reason))).collect();
@@ -40,6 +42,21 @@ pub(crate) fn recall(run: &Run, ids: &[i64]) -> Result<Vec<i64>> {
         }
         !is_erased
     });
+    // What was pushed and is deleted needs no visit to be known as gone: the sweep takes it out, and keeps what is pushed again until then.
+    if let Some(present) = present {
+        let present: HashSet<i64> = present.into_iter().collect();
+        stored.retain(|stored| {
+            let id = stored.known.id.0;
+            let is_there = present.contains(&id) || !by_id.contains_key(&id);
+            if !is_there {
+                if run.gives_up(id) {
+                    run.count(|counts| counts.waiting -= 1);
+                }
+                run.note_vanished(id);
+            }
+            is_there
+        });
+    }
     let items = stored.into_iter().filter_map(|stored| {
         let id = stored.known.id.0;
         let (request_count, reason) = *by_id.get(&id)?;

@@ -221,15 +221,14 @@ fn explain(source: &mut Source, (calls, all): (&[&Called], &BTreeMap<i64, Ticket
         if called.answer.as_ref().is_err_and(|error| refusal(error).is_some()) {
             continue;
         }
-        // From the last one on: of a key that a call has twice, the first may have been there so and have no ticket, the last one has what stands.
-        let mut before = i64::MAX;
-        for record in taken(&called.call).collect::<Vec<_>>().into_iter().rev() {
-            let found = new.iter().rfind(|(number, ticket)| **number < before && is_of(ticket, record));
-            if let Some(number) = found.map(|(number, _)| *number) {
-                new.remove(&number);
-                before = number;
-                known.push((record.key.clone(), Known::of(record, number)));
-            }
+        // Its tickets from the last one on, each of the last record that it may be of: of a key that a call has twice, the first may have been there so, or
+        // the last one may be as the first one made it, and have no ticket.
+        let mut records: Vec<&Pushed> = taken(&called.call).collect();
+        for (number, ticket) in new.clone().into_iter().rev() {
+            let Some(at) = records.iter().rposition(|record| is_of(ticket, record)) else { continue };
+            new.remove(&number);
+            known.push((records[at].key.clone(), Known::of(records[at], number)));
+            records.truncate(at);
         }
     }
     known.sort_by_key(|(_, known)| known.ticket);
