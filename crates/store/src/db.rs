@@ -295,6 +295,8 @@ pub enum Column<'a> {
     Texts(&'a [&'a str]),
     /// A text or NULL per row.
     OptTexts(&'a [Option<&'a str>]),
+    /// Bytes per row.
+    Bytes(&'a [&'a [u8]]),
 }
 
 impl Column<'_> {
@@ -305,6 +307,7 @@ impl Column<'_> {
             Column::OptInts(rows) => Some(rows.len()),
             Column::Texts(rows) => Some(rows.len()),
             Column::OptTexts(rows) => Some(rows.len()),
+            Column::Bytes(rows) => Some(rows.len()),
         }
     }
 

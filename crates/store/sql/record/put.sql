@@ -1,5 +1,5 @@
--- A record as it was pushed last.
+-- Records as they were pushed last.
 INSERT INTO record (document, job, present, ticket, hash, acl, buffered_since, client_version)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+SELECT c1, c2, c3, c4, c5, c6, c7, c8 FROM {rows:bigint,bigint,bigint,bigint,text,text,bigint,bigint} WHERE true
 ON CONFLICT (document) DO UPDATE SET present = excluded.present, ticket = excluded.ticket, hash = excluded.hash, acl = excluded.acl,
  buffered_since = excluded.buffered_since, client_version = excluded.client_version

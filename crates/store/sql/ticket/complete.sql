@@ -1,2 +1,3 @@
--- What became of a ticket, once.
-UPDATE ticket SET report = $2, completed_at = $3, outcome = $4, code = $5, message = $6 WHERE number = $1 AND report IS NULL
+-- What became of tickets, once each.
+UPDATE ticket SET report = c2, completed_at = c3, outcome = c4, code = c5, message = c6
+FROM {rows:bigint,bigint,bigint,text,text,text} WHERE number = c1 AND report IS NULL

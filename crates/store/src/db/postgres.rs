@@ -363,6 +363,7 @@ fn bind_column<'a>(column: &Column<'a>, rows: usize) -> Parameter<'a> {
         Column::OptInts(numbers) => Box::new(numbers),
         Column::Texts(texts) => Box::new(texts),
         Column::OptTexts(texts) => Box::new(texts),
+        Column::Bytes(bytes) => Box::new(bytes),
     }
 }
 

@@ -356,6 +356,7 @@ fn cell<'a>(column: &Column<'a>, row: usize) -> ValueRef<'a> {
         Column::OptInts(rows) => rows[row].map_or(ValueRef::Null, ValueRef::Integer),
         Column::Texts(rows) => text(rows[row]),
         Column::OptTexts(rows) => rows[row].map_or(ValueRef::Null, text),
+        Column::Bytes(rows) => ValueRef::Blob(rows[row]),
     }
 }
 

@@ -8,7 +8,7 @@ use ingather_model::key::{DocumentKey, parent_bytes};
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
 use ingather_store::documents::inbox::tickets::{Completed, NewTicket, Outcome};
-use ingather_store::documents::inbox::{self as records, Record, channels};
+use ingather_store::documents::inbox::{self as records, NewRecord, Record, channels};
 use ingather_store::documents::{self, NewDocument};
 use ingather_store::erased;
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -52,6 +52,8 @@ struct Acceptance<'a> {
 #[derive(Default)]
 struct Asked<'p> {
     fresh: Vec<NewDocument>,
+    /// Records that change, by document, as they are after all pushes of the call.
+    records: BTreeMap<i64, NewRecord<'p>>,
     /// Until when what changed is buffered, by document; the rest is due now.
     buffered: BTreeMap<i64, i64>,
     /// What is due now, whatever else is pushed of it.
@@ -184,7 +186,7 @@ impl<'a> Acceptance<'a> {
             records::keep_before(sql, id, channel, was_there)?;
         }
         let accepted = self.ticket(asked, (NewTicket { document: Some(id), ..new }, Ends::Open), was_there);
-        self.keep(sql, (id, push), before, asked)?;
+        self.keep((id, push), before, asked);
         Ok(Taken { accepted, document: Some(id), stays: false, is_refused: false })
     }
 
@@ -224,14 +226,8 @@ impl<'a> Acceptance<'a> {
         Taken { accepted, document: known, stays, is_refused }
     }
 
-    /// Keeps a record as it is from now on, and when it is to be delivered.
-    fn keep(
-        &mut self,
-        sql: &mut Sql<'_>,
-        (id, push): (i64, &Push),
-        before: Option<Record>,
-        asked: &mut Asked<'_>,
-    ) -> std::result::Result<(), StoreError> {
+    /// A record is this from now on; and when it is to be delivered.
+    fn keep<'p>(&mut self, (id, push): (i64, &'p Push), before: Option<Record>, asked: &mut Asked<'p>) {
         let put = match &push.ask {
             Ask::Put(put) => Some(&**put),
             Ask::Delete | Ask::Wrong(_) => None,
@@ -255,12 +251,10 @@ impl<'a> Acceptance<'a> {
             buffered_since,
             client_version: push.version.or(before.and_then(|before| before.client_version)),
         };
-        let about = put.map(|put| (as_json(&put.about), &put.content[..]));
-        let content = about.as_ref().map(|(about, content)| (about.as_str(), *content));
-        records::put(sql, self.job.id, &record, content)?;
+        let content = put.map(|put| (as_json(&put.about), &put.content[..]));
+        asked.records.insert(id, (record.clone(), content));
         self.records.insert(id, record);
         self.failed.remove(&id);
-        Ok(())
     }
 
     /// One record more, or less, of those that a quota is of.
@@ -338,11 +332,12 @@ impl<'a> Acceptance<'a> {
         id
     }
 
-    /// Writes new documents, requests for visits and tickets. Of several tickets of one record only the last one is open.
+    /// Writes new documents, records, requests for visits and tickets. Of several tickets of one record only the last one is open.
     fn write(&self, sql: &mut Sql<'_>, asked: Asked<'_>) -> std::result::Result<(), StoreError> {
-        let Asked { fresh, mut buffered, prompt, tickets } = asked;
+        let Asked { fresh, records: changed, mut buffered, prompt, tickets } = asked;
         buffered.retain(|id, _| !prompt.contains(id));
         documents::add(sql, self.job.id, self.job.run, &fresh)?;
+        records::put(sql, self.job.id, &changed.into_values().collect::<Vec<_>>())?;
         let last: BTreeMap<i64, i64> =
             tickets.iter().filter_map(|(ticket, _)| Some((ticket.document?, ticket.number))).collect();
         let ids: Vec<i64> = last.keys().copied().collect();

@@ -267,8 +267,8 @@ fn drop_open(
             buffered_since: 0,
             client_version: before.client_version,
         };
-        let content = before.present.then_some((before.about.as_str(), before.content.as_slice()));
-        records::put(sql, channel.job, &back, content)?;
+        let content = before.present.then_some((before.about, &before.content[..]));
+        records::put(sql, channel.job, &[(back, content)])?;
         dropped.push(document);
         ended.push(ticket.completed(DROPPED));
     }

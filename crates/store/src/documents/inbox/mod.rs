@@ -7,7 +7,7 @@ pub mod tickets;
 use ingather_model::ids::JobId;
 use ingather_model::key::DocumentKey;
 
-use crate::db::{Row, Sql, Value};
+use crate::db::{Column, Row, Sql, Value};
 use crate::error::Result;
 use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
@@ -140,36 +140,48 @@ pub fn get(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<Record>> {
     })
 }
 
-/// Keeps a record in place of what was pushed before. `content`: what is said of it, JSON, and its content; none
-/// where it is deleted.
+/// A record as it is from now on, and what is said of it, JSON, with its content; without where it is deleted.
+pub type NewRecord<'p> = (Record, Option<(String, &'p [u8])>);
+
+/// Keeps records in place of what was pushed of them before, each once.
 ///
 /// # Errors
 /// What the database says.
-pub fn put(sql: &mut Sql<'_>, job: JobId, record: &Record, content: Option<(&str, &[u8])>) -> Result<()> {
-    let document = Value::Int(record.document);
-    let values = [
-        document,
-        Value::Int(job.0),
-        Value::Int(i64::from(record.present)),
-        Value::Int(record.ticket),
-        Value::OptText(record.hash.as_deref()),
-        Value::OptText(record.acl.as_deref()),
-        Value::Int(record.buffered_since),
-        Value::OptInt(record.client_version),
+pub fn put(sql: &mut Sql<'_>, job: JobId, records: &[NewRecord<'_>]) -> Result<()> {
+    let ints =
+        |field: fn(&Record) -> i64| records.iter().map(|(record, _)| field(record)).collect::<Vec<i64>>();
+    let hashes: Vec<Option<&str>> = records.iter().map(|(record, _)| record.hash.as_deref()).collect();
+    let acls: Vec<Option<&str>> = records.iter().map(|(record, _)| record.acl.as_deref()).collect();
+    let versions: Vec<Option<i64>> = records.iter().map(|(record, _)| record.client_version).collect();
+    let columns = [
+        Column::Ints(&ints(|record| record.document)),
+        Column::Same(job.0),
+        Column::Ints(&ints(|record| i64::from(record.present))),
+        Column::Ints(&ints(|record| record.ticket)),
+        Column::OptTexts(&hashes),
+        Column::OptTexts(&acls),
+        Column::Ints(&ints(|record| record.buffered_since)),
+        Column::OptInts(&versions),
     ];
-    sql.execute(&queries::RECORD_PUT, &values)?;
-    match content {
-        Some((about, content)) => {
-            let stays = failpoint(Failpoint::PushedContentStays) && read(sql, record.document)?.is_some();
-            if stays {
-                return Ok(());
+    sql.execute_many(&queries::RECORD_PUT, &columns)?;
+    let (mut ids, mut abouts, mut contents, mut gone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (record, content) in records {
+        match content {
+            Some(_) if failpoint(Failpoint::PushedContentStays) && read(sql, record.document)?.is_some() => {}
+            Some((about, content)) => {
+                ids.push(record.document);
+                abouts.push(about.as_str());
+                contents.push(*content);
             }
-            let values = [document, Value::Text(about), Value::OptBytes(Some(content))];
-            sql.execute(&queries::RECORD_PUT_CONTENT, &values)?;
+            None => gone.push(record.document),
         }
-        None => {
-            sql.execute(&queries::RECORD_REMOVE_CONTENT, &[Value::Ints(&[record.document])])?;
-        }
+    }
+    let columns = [Column::Ints(&ids), Column::Texts(&abouts), Column::Bytes(&contents)];
+    if !ids.is_empty() {
+        sql.execute_many(&queries::RECORD_PUT_CONTENT, &columns)?;
+    }
+    if !gone.is_empty() {
+        sql.execute(&queries::RECORD_REMOVE_CONTENT, &[Value::Ints(&gone)])?;
     }
     Ok(())
 }

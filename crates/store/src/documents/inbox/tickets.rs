@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use ingather_model::fault::Reason;
 use ingather_model::ids::JobId;
 
-use crate::db::{Row, Sql, Value};
+use crate::db::{Column, Row, Sql, Value};
 use crate::documents::inbox::channels;
 use crate::documents::{next_id, take_ids};
 use crate::error::Result;
@@ -135,21 +135,24 @@ pub fn add(
     tickets: &[NewTicket<'_>],
     (now, by, channel): (i64, &str, Option<i64>),
 ) -> Result<()> {
-    for ticket in tickets {
-        let values = [
-            Value::Int(ticket.number),
-            Value::Int(job.0),
-            Value::OptInt(ticket.document),
-            Value::Text(ticket.key),
-            Value::Text(ticket.op),
-            Value::Int(ticket.requests),
-            Value::Int(now),
-            Value::Text(by),
-            Value::OptInt(channel),
-            Value::OptText(ticket.user_ref),
-        ];
-        sql.execute(&queries::TICKET_ADD, &values)?;
-    }
+    let ints = |field: fn(&NewTicket<'_>) -> i64| tickets.iter().map(field).collect::<Vec<i64>>();
+    let documents: Vec<Option<i64>> = tickets.iter().map(|ticket| ticket.document).collect();
+    let keys: Vec<&str> = tickets.iter().map(|ticket| ticket.key).collect();
+    let ops: Vec<&str> = tickets.iter().map(|ticket| ticket.op).collect();
+    let user_refs: Vec<Option<&str>> = tickets.iter().map(|ticket| ticket.user_ref).collect();
+    let columns = [
+        Column::Ints(&ints(|ticket| ticket.number)),
+        Column::Same(job.0),
+        Column::OptInts(&documents),
+        Column::Texts(&keys),
+        Column::Texts(&ops),
+        Column::Ints(&ints(|ticket| ticket.requests)),
+        Column::Same(now),
+        Column::SameText(by),
+        Column::OptInts(&vec![channel; tickets.len()]),
+        Column::OptTexts(&user_refs),
+    ];
+    sql.execute_many(&queries::TICKET_ADD, &columns)?;
     Ok(())
 }
 
@@ -208,17 +211,13 @@ pub fn complete(sql: &mut Sql<'_>, tickets: &[Completed<'_>], now: i64) -> Resul
         false => take_ids(sql, "report", tickets.len())?,
     };
     let mut told: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
-    for (ticket, report) in tickets.iter().zip(first..) {
-        let outcome = &ticket.outcome;
-        let values = [
-            Value::Int(ticket.number),
-            Value::Int(report),
-            Value::Int(now),
-            Value::Text(outcome.outcome),
-            Value::Text(outcome.code),
-            Value::Text(outcome.message),
-        ];
-        let is_new = sql.execute(&queries::TICKET_COMPLETE, &values)? > 0;
+    let (of_channels, others): (Vec<_>, Vec<_>) =
+        tickets.iter().zip(first..).partition(|(ticket, _)| ticket.channel.is_some());
+    write_reports(sql, &others, now)?;
+    for row in &of_channels {
+        let (ticket, _) = row;
+        // A channel is told of those alone that were open.
+        let is_new = write_reports(sql, std::slice::from_ref(row), now)? > 0;
         if let Some(channel) = ticket.channel.filter(|_| is_new) {
             told.entry(channel).or_default().push(ticket.number);
         }
@@ -228,6 +227,27 @@ pub fn complete(sql: &mut Sql<'_>, tickets: &[Completed<'_>], now: i64) -> Resul
         channels::completed(sql, channel, &tickets, now)?;
     }
     Ok(())
+}
+
+/// Writes what became of tickets, each with the number of its report; of how many that was not known.
+fn write_reports(sql: &mut Sql<'_>, rows: &[(&Completed<'_>, i64)], now: i64) -> Result<u64> {
+    if rows.is_empty() {
+        return Ok(0);
+    }
+    let (numbers, reports): (Vec<i64>, Vec<i64>) =
+        rows.iter().map(|(ticket, report)| (ticket.number, *report)).unzip();
+    let said = |field: for<'a> fn(&Outcome<'a>) -> &'a str| {
+        rows.iter().map(|(ticket, _)| field(&ticket.outcome)).collect::<Vec<&str>>()
+    };
+    let columns = [
+        Column::Ints(&numbers),
+        Column::Ints(&reports),
+        Column::Same(now),
+        Column::Texts(&said(|outcome| outcome.outcome)),
+        Column::Texts(&said(|outcome| outcome.code)),
+        Column::Texts(&said(|outcome| outcome.message)),
+    ];
+    sql.execute_many(&queries::TICKET_COMPLETE, &columns)
 }
 
 /// Says what became of documents, each by a visit that was claimed after so many requests: their open tickets, but for those that were asked for
