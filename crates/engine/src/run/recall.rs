@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use ingather_store::documents::inbox;
+use ingather_store::documents::{Stored, inbox};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::queue::VisitReason;
 use ingather_store::{documents, queue};
@@ -24,7 +24,8 @@ pub(crate) fn recall(run: &Run, ids: &[i64]) -> Result<Vec<i64>> {
     let attention = if run.reach.is_some() { run.attention.with_failures() } else { run.attention };
     let (mut stored, wanted, noted, present) = run.reader.read(|sql| {
         let noted = attention.noted(sql, ids)?;
-        let present = if run.author.is_pushed { Some(inbox::present(sql, ids)?) } else { None };
+        let present = run.author.is_pushed.then(|| inbox::present(sql, ids)).transpose()?;
+        let present = present.map(HashSet::<i64>::from_iter);
         Ok((documents::get(sql, ids)?, queue::request_counts(sql, ids)?, noted, present))
     })?;
     let by_id: HashMap<i64, (i64, VisitReason)> =
@@ -42,20 +43,11 @@ pub(crate) fn recall(run: &Run, ids: &[i64]) -> Result<Vec<i64>> {
         }
         !is_erased
     });
-    // What was pushed and is deleted needs no visit to be known as gone: the sweep takes it out, and keeps what is pushed again until then.
     if let Some(present) = present {
-        let present: HashSet<i64> = present.into_iter().collect();
-        stored.retain(|stored| {
-            let id = stored.known.id.0;
-            let is_there = present.contains(&id) || !by_id.contains_key(&id);
-            if !is_there {
-                if run.gives_up(id) {
-                    run.count(|counts| counts.waiting -= 1);
-                }
-                run.note_vanished(id);
-            }
-            is_there
-        });
+        let is_gone = |id: i64| by_id.contains_key(&id) && !present.contains(&id);
+        let (gone, there) = stored.into_iter().partition(|stored| is_gone(stored.known.id.0));
+        stored = there;
+        vanish(run, gone);
     }
     let items = stored.into_iter().filter_map(|stored| {
         let id = stored.known.id.0;
@@ -87,4 +79,15 @@ pub(crate) fn recall(run: &Run, ids: &[i64]) -> Result<Vec<i64>> {
     }
     run.dispatcher.push(items);
     Ok(handed)
+}
+
+/// What was pushed and is deleted needs no visit to be known as gone: the sweep takes it out, unless it is pushed again until then.
+fn vanish(run: &Run, gone: Vec<Stored>) {
+    for stored in gone {
+        let id = stored.known.id.0;
+        if run.gives_up(id) {
+            run.count(|counts| counts.waiting -= 1);
+        }
+        run.note_vanished(id);
+    }
 }
