@@ -137,12 +137,19 @@ fn is_steady(observed: &Observed) -> bool {
     observed.content != Stamp::NONE && observed.access != Stamp::NONE
 }
 
-/// Whether a stage says of a document, or of something in it, that not all could be read.
-fn is_partial(Arrival { verdict, record, parts, .. }: &Arrival) -> bool {
-    let unread = |record: &Record| record.fields.contains_key(EXTRACTION);
-    parts.incomplete
-        || (unread(record) && !matches!(verdict, Verdict::Decline(_)))
-        || parts.list.iter().any(|part| part.record.as_ref().map_or(true, unread))
+/// Why not all of a document, or of something in it, could be read, as a stage says; none where it was.
+fn unread_in(Arrival { verdict, record, parts, .. }: &Arrival) -> Option<Reason> {
+    let partial = |why: &str| Reason::new("partial", why);
+    let said = |record: &Record| record.fields.get(EXTRACTION)?.first().map(|why| partial(why));
+    let of_itself = said(record).filter(|_| !matches!(verdict, Verdict::Decline(_)));
+    let of_part = || {
+        parts
+            .list
+            .iter()
+            .find_map(|part| part.record.as_ref().map_or_else(|why| Some(partial(&why.message)), said))
+    };
+    let of_others = || parts.incomplete.then(|| partial("not all that is in it could be read"));
+    of_itself.or_else(of_part).or_else(of_others)
 }
 
 struct Visitor<'r> {
@@ -359,7 +366,7 @@ impl<'r> Visitor<'r> {
             return self.unread(update, passed, fault);
         }
         let extract = extracts::of(self.run, update.version, &passed).map(Box::new);
-        let partial = passed.arrivals.iter().any(is_partial);
+        let partial = passed.arrivals.iter().find_map(unread_in);
         let bytes = passed.bytes;
         let Findings { findings, kept, kept_out } = self.findings(passed, access)?;
         let artifacts =

@@ -38,9 +38,14 @@ impl CompletedVisit<'_> {
     /// What became of the ticket that this visit was asked for by; none while that is not known.
     fn ticket(&self) -> Option<tickets::Ended<'_>> {
         let item = &self.visit.item;
+        // Whoever pushed it hears that it is found by a part of it alone.
+        let done = |word| match &self.visit.artifacts.partial {
+            Some(why) => TicketOutcome::of(word, why),
+            None => TicketOutcome::plain(word),
+        };
         let outcome = match &self.outcome {
-            Outcome::Updated | Outcome::Added | Outcome::Access => TicketOutcome::plain("indexed"),
-            Outcome::Unchanged => TicketOutcome::plain("unchanged"),
+            Outcome::Updated | Outcome::Added | Outcome::Access => done("indexed"),
+            Outcome::Unchanged => done("unchanged"),
             Outcome::Skipped(reason) => TicketOutcome::of("skipped", reason),
             Outcome::Failed(reason) => TicketOutcome::of("failed", reason),
             Outcome::Again(_) if failpoint(Failpoint::PassingCompletesTicket) => {
@@ -345,7 +350,7 @@ fn count(run: &RunState, counts: &mut RunCounts, completed: &CompletedVisit<'_>)
     // Some outputs may have taken a new document before another one made it wait.
     let first = run.is_fresh(id, completed.again_at.is_some() && completed.visit.item.known.is_none());
     let is_over = !matches!(completed.outcome, Outcome::Failed(_) | Outcome::Again(_) | Outcome::Vanished);
-    counts.partial += u64::from(completed.visit.artifacts.partial && is_over);
+    counts.partial += u64::from(completed.visit.artifacts.partial.is_some() && is_over);
     let counted = match &completed.outcome {
         Outcome::Updated | Outcome::Access if first => Counter::Added,
         Outcome::Unchanged => Counter::Unchanged,

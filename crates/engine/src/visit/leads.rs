@@ -21,7 +21,7 @@ use super::events::{VisitEvents, bounded};
 use super::outcome::{Outcome, VisitArtifacts};
 use super::pipeline::Passed;
 use super::steady::{Done, SecondLook};
-use super::{Visitor, is_partial};
+use super::{Visitor, unread_in};
 use crate::error::Result;
 use crate::run::Run;
 use crate::run::reach::in_place::{self, Elsewhere};
@@ -193,7 +193,8 @@ impl<'r> Pages<'r> {
         let acl_id = visitor.acl_id(observed)?;
         let update = DocumentUpdate { raw: Some(passed.content), ..visitor.update(observed, acl_id) };
         self.bytes += passed.bytes;
-        leads.incomplete |= passed.unread().is_some() || passed.arrivals.iter().any(is_partial);
+        leads.incomplete |=
+            passed.unread().is_some() || passed.arrivals.iter().any(|arrival| unread_in(arrival).is_some());
         Ok((Page::Read { update, passed }, Some(leads)))
     }
 

@@ -55,8 +55,8 @@ pub(crate) struct VisitArtifacts {
     pub(crate) kept: Option<Vec<i64>>,
     /// What the pipeline made, when the job keeps that.
     pub(crate) extract: Option<Box<Extract>>,
-    /// Not all that is in the document could be read.
-    pub(crate) partial: bool,
+    /// Why not all that is in the document could be read; none where it was.
+    pub(crate) partial: Option<Reason>,
     /// What is kept with it for its next visit.
     pub(crate) memo: Memo,
     /// What was learned of its dates.

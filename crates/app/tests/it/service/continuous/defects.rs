@@ -1,4 +1,4 @@
-//! What may be wrong with a record: a channel takes it all the same, and its one report says what (coverage S2.26–S2.31); also of content that is a file (S2.36).
+//! What may be wrong with a record: a channel takes it all the same, and its one report says what (coverage S2.26–S2.31; where it is found by a part of it, why); also of content that is a file (S2.36).
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -35,8 +35,16 @@ fn defects(outside: &str) -> Vec<(Value, &'static str, &'static str)> {
         of(json!({"file": "../secret"}), "path_forbidden"),
         of(json!({"file": outside}), "path_forbidden"),
         of(json!({"file": "large.bin"}), "too_large"),
+        // Found by its name alone.
+        (json!({"content": BROKEN_XML, "access": ["everybody"]}), "indexed", "partial"),
     ]
 }
+
+/// A document of a word processor whose text is no XML.
+const BROKEN_XML: &str = "UEsDBBQAAAAIAAAAIQCsbhJangAAANwAAAATAAAAW0NvbnRlbnRfVHlwZXNdLnhtbF2PsQ7CMBBDf6XKitqrGBhQ24UdGPiBU3JtI5pLlBwF/p4EpA6Mlu1nubu9A6Xq5RZOvZpFwhEg\
+    6ZkcpsYH4uyMPjqULOMEAfUdJ4J92x5AexZiqaUw1NBdVorRGqquGOWMjnoFTx8NGK8fLiebTFPV6Vcry73CEBarUaxnWNn8bdZ+HK2mrV9oIXpNKVme3NJsjkPLu4KHoYPvqeEDUEsDBBQAAAAIAAAA\
+    IQAQZvmpDQAAAAsAAAARAAAAd29yZC9kb2N1bWVudC54bWyzsbGxUcjLV6jIzQEAUEsBAhQDFAAAAAgAAAAhAKxuElqeAAAA3AAAABMAAAAAAAAAAAAAAIABAAAAAFtDb250ZW50X1R5cGVzXS54bWxQ\
+    SwECFAMUAAAACAAAACEAEGb5qQ0AAAALAAAAEQAAAAAAAAAAAAAAgAHPAAAAd29yZC9kb2N1bWVudC54bWxQSwUGAAAAAAIAAgCAAAAACwEAAAAA";
 
 #[test]
 fn what_is_wrong_with_a_record_is_said_by_its_one_report_and_a_file_is_as_good_as_its_text() {
@@ -83,6 +91,8 @@ fn what_is_wrong_with_a_record_is_said_by_its_one_report_and_a_file_is_as_good_a
         );
     }
     assert_eq!(ends("by file"), ("indexed", ""));
+    let why = |report: &&Value| report["message"].as_str().is_some_and(|why| why.starts_with("broken XML"));
+    assert_eq!(reports.iter().filter(why).count(), 1, "{reports:?}");
     let found = service.answer("GET", "/api/v1/search?query=lamp&all=true");
     let mut found: Vec<&Value> =
         found["hits"].as_array().unwrap().iter().map(|hit| &hit["document"]).collect();

@@ -5,6 +5,7 @@ mod buffered;
 mod channels;
 mod clients;
 mod defects;
+mod facts;
 mod keys;
 mod pushed;
 mod site;
