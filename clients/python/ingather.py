@@ -278,7 +278,7 @@ class Source:
 
     def delete(self, keys: Iterable[str]) -> List[PushResult]:
         """Deletes records by their keys; for each there is an answer, in their order."""
-        return self.push({"key": key, "delete": True} for key in keys)
+        return self.push({"key": key, "delete": True} for key in _keys(keys))
 
     def reports(self, after: int = 0) -> Iterator[ListedReport]:
         """What became of pushes, in the order in which that was known, behind the report with this number, up to the last one now."""
@@ -353,6 +353,8 @@ class Source:
         most = self.client._bytes_at_once - ENVELOPE_BYTES
         batch: List[_Item] = []
         size, since = 0, 0.0
+        if isinstance(records, (str, bytes, dict)):
+            raise TypeError("a list of records is wanted, and this is one of them: write [record]")
         for record in records:
             each()
             item = None if record is None else _item(record)
@@ -415,7 +417,7 @@ class DeltaRun:
 
     def touch(self, keys: Iterable[str] = ()) -> None:
         """Says that records are there which cannot be read now: they stay. Without keys, that this client lives."""
-        all_keys = list(keys)
+        all_keys = _keys(keys)
         self._met = self._met or bool(all_keys)
         for at in range(0, max(1, len(all_keys)), RECORDS_AT_ONCE_MAX):
             self._run("touch", keys=all_keys[at : at + RECORDS_AT_ONCE_MAX])
@@ -471,6 +473,13 @@ class DeltaRun:
         except IngatherError:
             # What led here is the failure to tell; the run ends with its lease.
             pass
+
+
+def _keys(keys: Any) -> List[str]:
+    """A list of keys: one text alone would be a list of its letters, and other records would go."""
+    if isinstance(keys, (str, bytes)):
+        raise TypeError(f"a list of keys is wanted, and this is one text: write [{keys!r}]")
+    return list(keys)
 
 
 class _Item(NamedTuple):

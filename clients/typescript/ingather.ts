@@ -301,7 +301,7 @@ export class Source {
 
   /** Deletes records by their keys; for each there is an answer, in their order. */
   async delete(keys: Iterable<string>): Promise<PushResult[]> {
-    return this.push(Array.from(keys, (key) => ({ key, delete: true })));
+    return this.push(keysOf(keys).map((key) => ({ key, delete: true })));
   }
 
   /** What became of pushes, in the order in which that was known, behind the report with this number, up to the last one now. */
@@ -432,7 +432,7 @@ export class DeltaRun {
 
   /** Says that records are there which cannot be read now: they stay. Without keys, that this client lives. */
   async touch(keys: Iterable<string> = []): Promise<void> {
-    const all = [...keys];
+    const all = keysOf(keys);
     this._met ||= all.length > 0;
     for (let at = 0; at < Math.max(1, all.length); at += RECORDS_AT_ONCE_MAX) {
       await this._run("touch", { keys: all.slice(at, at + RECORDS_AT_ONCE_MAX) });
@@ -559,6 +559,7 @@ function encoded(value: unknown): string {
   return JSON.stringify(value, ordered);
 }
 
+const keysOf = (keys: Iterable<string>): string[] => { if (typeof keys === "string") throw new TypeError(`keys are a list: write ["${keys}"]`); return [...keys]; };
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const isObject = (value: any): value is Record<string, any> => typeof value === "object" && value !== null && !Array.isArray(value);

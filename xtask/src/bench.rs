@@ -32,7 +32,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<String, String> {
 /// Builds the bench and judges search with it; what is found first is the same in every build.
 pub(crate) fn search_quality(root: &Path, words: &[&str]) -> Result<String, String> {
     let run = ["run", "--quiet", "--package", "ingather-bench", "--", "search-quality"];
-    call(Command::new("cargo").args(run).args(words).current_dir(root))?;
+    call(built::as_by_a_shell(&mut Command::new("cargo")).args(run).args(words).current_dir(root))?;
     Ok("search-quality: see docs/performance.md".to_owned())
 }
 

@@ -10,12 +10,27 @@ use serde_json::Value;
 pub(crate) const AS_IN_TESTS: [&str; 6] =
     ["--package", "ingather-app", "--package", "ingather-outputs", "--package", "ingather-simulator"];
 
+/// Calls something as a shell does: `cargo run` says in the environment which package it runs, and build scripts of libraries ask for such variables. With
+/// them, all that needs these libraries would be compiled anew whenever `cargo x` follows cargo by itself, or the other way round.
+pub(crate) fn as_by_a_shell(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_of_a_run) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn is_of_a_run(name: &str) -> bool {
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name == "OUT_DIR"
+}
+
 /// What cargo told when it had built.
 pub(crate) struct Built(String);
 
 /// Builds with `cargo build` and these arguments.
 pub(crate) fn build(root: &Path, arguments: &[&str]) -> Result<Built, String> {
-    let output = Command::new("cargo")
+    let output = as_by_a_shell(&mut Command::new("cargo"))
         .args(["build", "--quiet", "--message-format", "json-render-diagnostics"])
         .args(arguments)
         .current_dir(root)
@@ -41,6 +56,16 @@ impl Built {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_called_knows_nothing_of_the_package_that_calls() {
+        // `cargo test` says it as `cargo run` does.
+        assert!(std::env::vars().any(|(name, _)| is_of_a_run(&name)));
+        let told = as_by_a_shell(&mut Command::new("env")).output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        let of_a_run: Vec<&str> = told.lines().filter(|line| is_of_a_run(line)).collect();
+        assert!(told.contains("PATH=") && of_a_run.is_empty(), "{of_a_run:?}");
+    }
 
     #[test]
     fn a_program_is_where_cargo_says() {

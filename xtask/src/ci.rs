@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use crate::built::as_by_a_shell;
+
 /// One stage.
 struct Stage {
     name: &'static str,
@@ -160,7 +162,7 @@ fn table(rows: &[[String; 4]]) -> String {
 
 /// Runs a command to its end, or to the end of its time; says what went wrong.
 fn run_stage(root: &Path, command: &[&str], limit: Duration, not_run: &Path) -> Result<(), String> {
-    let mut child = Command::new(command[0])
+    let mut child = as_by_a_shell(&mut Command::new(command[0]))
         .args(&command[1..])
         .current_dir(root)
         .env(NOT_RUN, not_run)

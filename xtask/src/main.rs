@@ -104,7 +104,7 @@ fn main() -> ExitCode {
 /// Runs the simulator, in memory where the system has a folder for that: it syncs a lot.
 fn simulate(root: &Path, options: &[&str]) -> Result<String, String> {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-    command
+    built::as_by_a_shell(&mut command)
         .args(["run", "--quiet", "--profile", "simulate", "--package", "ingather-simulator", "--"])
         .args(options)
         .current_dir(root);

@@ -198,7 +198,7 @@ pub(crate) fn try_all(root: &Path) -> Result<String, String> {
 fn try_cargo(root: &Path, copy: &Path, arguments: &[&str]) -> Result<(), String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| root.join("target").into());
     let mut command = Command::new("cargo");
-    let status = command
+    let status = built::as_by_a_shell(&mut command)
         .args(arguments)
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", target)

@@ -57,12 +57,12 @@ problems! {
     TooLarge = "too_large", 413, USAGE, "The request is longer than one may be.", "Send less at once.";
     Differs = "differs", 409, USAGE, "The job is stored with other settings.", "Say that it is to be changed, or leave out what differs.";
     WholeMachine = "whole_machine", 400, USAGE, "The source is everything on this machine.", "Name the folders that are wanted, or say that it is meant.";
-    Unauthenticated = "unauthenticated", 401, USAGE, "Nobody knows who asks.", "Give an API key: `Authorization: Bearer …`.";
+    Unauthenticated = "unauthenticated", 401, USAGE, "Nobody knows who asks.", "Give an API key that counts: `Authorization: Bearer …`; one that was deleted, has expired or is of another service does not.";
     InvalidToken = "invalid_token", 401, USAGE, "The token that says who asks does not count.", "Log in at its provider anew, and send the token of that; the sentence says what is wrong with this one.";
     Forbidden = "forbidden", 403, USAGE, "Whoever asks has not the role for it.", "Ask an administrator.";
     NotVouched = "not_vouched", 403, USAGE, "No reverse proxy of this service vouches for the name that the request says.", "Leave the header out, or ask through the proxy.";
     OutsideRoots = "outside_roots", 403, USAGE, "The place is not open to callers from elsewhere.", "Start the service with `--root`, or ask over its socket as its owner.";
-    NoSuchJob = "no_such_job", 404, USAGE, "There is no job of that name.", "Take a name of `ingather job list`.";
+    NoSuchJob = "no_such_job", 404, USAGE, "There is no job of that name.", "Take a name of `ingather job list`, or where you push, of `GET /api/v1/sources`.";
     NoSuchDocument = "no_such_document", 404, USAGE, "There is no document, or nothing in it, of that name.", "Take a name of `ingather document list`.";
     NoSuchEvent = "no_such_event", 404, USAGE, "No event of that name is pending.", "Take a name of `ingather event list`.";
     Key = "key", 400, USAGE, "What was given for a document is no name of one.", "Copy the name from `ingather document list`.";

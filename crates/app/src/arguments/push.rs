@@ -13,8 +13,9 @@ use clap::{Args, Subcommand};
     A line is one record, as JSON:\n  \
     {\"key\": \"17\", \"title\": \"Broken lamp\", \"text\": \"It does not light.\", \"access\": [\"unix:g:1000\"]}\n  \
     {\"key\": \"18\", \"delete\": true}\n\
-    `docs/manual/push.md` has all that a record may say. A source that is not there is made. Without a\n\
-    service, the records are delivered before the command ends.\n\n\
+    `docs/manual/push.md` has all that a record may say. A source that is not there is made, unless\n\
+    a service is asked with an API key that may only push. Without a service, the records are delivered before the\n\
+    command ends.\n\n\
     Exit codes: 0 done · 1 some records were refused or failed, or deletions are held ·\n\
     2 wrong use · 3 could not work")]
 pub(crate) struct Push {

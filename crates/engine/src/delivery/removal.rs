@@ -221,6 +221,12 @@ impl<'r> Removals<'r> {
 }
 
 impl Alone<'_> {
+    /// Documents that applications push, and that are gone with these answers.
+    pub(crate) fn pushed(&self) -> Vec<i64> {
+        let of_pushed = self.last.iter().filter(|removal| removal.ticket.author.is_pushed);
+        of_pushed.map(|removal| removal.document).collect()
+    }
+
     /// Writes what follows from the last answers: nothing is known any more of what no output holds.
     pub(crate) fn write(&self, sql: &mut Sql<'_>, now: i64) -> std::result::Result<(), StoreError> {
         let mut gone: BTreeMap<(JobId, Option<Digest>), (&Author, Vec<i64>)> = BTreeMap::new();

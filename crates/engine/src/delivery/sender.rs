@@ -232,6 +232,7 @@ impl Sender {
         store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
             let now = call.now();
+            completions.hold(sql, alone.pushed())?;
             in_flight::write_answers(sql, queue.id, now, in_flight, told)?;
             if let Some(generation) = &generation {
                 connections::record_generation(

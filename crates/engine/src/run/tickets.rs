@@ -7,6 +7,8 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::states;
 use ingather_store::{Sql, StoreError};
 
+pub(crate) use ingather_store::documents::inbox::tickets::hold_reports;
+
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// A visit of a pushed record that is over.
@@ -38,6 +40,7 @@ pub(crate) fn ended(sql: &mut Sql<'_>, job: JobId, visits: Vec<Ended<'_>>, now: 
 pub(crate) fn gone(sql: &mut Sql<'_>, documents: &[i64], now: i64) -> Result<Vec<i64>> {
     // On PostgreSQL one of them may be pushed again between the look and the change.
     states::hold(sql, documents)?;
+    tickets::hold_reports(sql)?;
     let present = inbox::present(sql, documents)?;
     let gone: Vec<i64> = documents
         .iter()

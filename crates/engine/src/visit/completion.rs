@@ -109,6 +109,12 @@ impl<'v> Completions<'v> {
         Completions { by_run }
     }
 
+    /// Locks, on PostgreSQL, what they and acceptances of pushes both change, before anything of them is written; and so many other documents that are removed
+    /// in the same transaction.
+    pub(crate) fn hold(&self, sql: &mut Sql<'_>, others: Vec<i64>) -> std::result::Result<(), StoreError> {
+        hold(sql, &self.by_run, others)
+    }
+
     /// Writes them.
     pub(crate) fn write(&self, sql: &mut Sql<'_>) -> std::result::Result<(), StoreError> {
         self.by_run.iter().try_for_each(|completion| completion.write(sql))
@@ -232,6 +238,22 @@ impl Completion<'_> {
     }
 }
 
+/// Locks what ends of visits and acceptances of pushes both change, in one order: documents, then numbers of reports, then counters.
+fn hold(
+    sql: &mut Sql<'_>,
+    completions: &[Completion<'_>],
+    others: Vec<i64>,
+) -> std::result::Result<(), StoreError> {
+    let pushed = completions.iter().filter(|completion| completion.run.author.is_pushed);
+    let mut documents = others;
+    documents.extend(pushed.flat_map(|of| of.completed.iter().map(|completed| completed.visit.item.id)));
+    if documents.is_empty() {
+        return Ok(());
+    }
+    states::hold(sql, &documents)?;
+    tickets::hold_reports(sql)
+}
+
 /// Ends visits in a transaction of their own. It may be lost: they are then made again.
 pub(crate) fn complete<'v>(visits: impl IntoIterator<Item = &'v PendingVisit>) -> Result<()> {
     for completion in Completions::new(visits).by_run {
@@ -239,6 +261,7 @@ pub(crate) fn complete<'v>(visits: impl IntoIterator<Item = &'v PendingVisit>) -
         if let Some(store) = &run.store {
             store.write(Durability::Relaxed, |sql| {
                 run.fence(sql)?;
+                hold(sql, std::slice::from_ref(&completion), Vec::new())?;
                 completion.write(sql)
             })?;
         }

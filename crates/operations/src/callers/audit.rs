@@ -110,13 +110,14 @@ fn list(context: &Context<'_>, _: &Caller<'_>, request: ListChanges) -> Result<C
     Ok(ChangeList { changes: found.into_iter().map(change).collect(), next })
 }
 
-/// What a change is about, by its request: the name of a job or of an API key, somebody who is pushed, the root of a job that gets its name from it, or nothing that
+/// What a change is about, by its request: the name of a job, of a source or of an API key, somebody who is pushed, the root of a job that gets its name from it, or nothing that
 /// has a name.
 pub(crate) fn about(operation: &str, request: &Value) -> String {
     if operation.starts_with(OF_PEOPLE) {
         return people::about(request).chars().take(ABOUT_MAX).collect();
     }
-    let fields = if operation.starts_with(OF_API_KEYS) { &["name"][..] } else { &["job", "name", "root"] };
+    let fields =
+        if operation.starts_with(OF_API_KEYS) { &["name"][..] } else { &["job", "name", "root", "source"] };
     let named = fields.iter().find_map(|field| request.get(field)?.as_str()).unwrap_or_default();
     // Whoever asks may have made one up.
     named.chars().take(ABOUT_MAX).collect()

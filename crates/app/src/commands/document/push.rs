@@ -85,10 +85,9 @@ pub(crate) fn run(global: &Global, push: Push) -> Result<u8> {
 /// The source, where it is not there yet.
 fn make(program: &Program<'_>, push: &Push) -> Result<()> {
     let name = push.source.as_str();
+    let says_nothing_of_it = push.to.is_empty() && push.access.is_empty() && push.address_prefix.is_empty();
     match jobs::SHOW.call(&program.context(), &caller(), ShowJob { job: name.to_owned() }) {
-        Ok(_) if push.to.is_empty() && push.access.is_empty() && push.address_prefix.is_empty() => {
-            return Ok(());
-        }
+        Ok(_) if says_nothing_of_it => return Ok(()),
         Ok(_) => {
             let sentence = format!(
                 "source {name} is there; --to, --access and --address-prefix are for new ones: `ingather job define push:{name} --update` changes it"
@@ -96,7 +95,11 @@ fn make(program: &Program<'_>, push: &Push) -> Result<()> {
             return Err(Failure::usage(sentence));
         }
         // Whoever may only push is told with the first records whether it is there.
-        Err(failure) if failure.code == Code::Forbidden => return Ok(()),
+        Err(failure) if failure.code == Code::Forbidden && says_nothing_of_it => return Ok(()),
+        Err(failure) if failure.code == Code::Forbidden => {
+            let sentence = "--to, --access and --address-prefix are for new sources, and this API key may make none; leave them out, and give records their own `access`";
+            return Err(Failure::usage(sentence));
+        }
         Err(failure) if matches!(failure.code, Code::NoSuchJob | Code::NothingYet) => {}
         Err(failure) => return Err(failure),
     }
@@ -139,6 +142,9 @@ fn begin(program: &Program<'_>, source: &str) -> Result<OpenedDeltaRun> {
     push::BEGIN.call(&program.context(), &caller(), request)
 }
 
+/// How UTF-8 is marked at the beginning of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 impl Pushing<'_> {
     /// Whether no record was read.
     fn is_empty(&self) -> bool {
@@ -170,8 +176,10 @@ impl Pushing<'_> {
                 );
                 return Err(Failure::usage(sentence));
             }
+            // Some programs begin a text with the mark of its encoding.
+            let line = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line) } else { &line };
             if !line.iter().all(u8::is_ascii_whitespace) {
-                self.line(file, number, &line)?;
+                self.line(file, number, line)?;
             }
         }
     }
@@ -181,8 +189,9 @@ impl Pushing<'_> {
             // A delta run does not know which record that was: it deletes nothing.
             let taken = counted(self.told.pending, "record");
             Failure::usage(format!(
-                "{}: line {number} is no JSON: {error}; {taken} before it were taken",
-                file.display()
+                "{}: line {number} is no JSON, at character {}; {taken} before it were taken: correct it, and push the file again",
+                file.display(),
+                error.column()
             ))
         })?;
         // What is sent is written anew, and is little longer than what was read.

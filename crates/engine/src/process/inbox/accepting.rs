@@ -284,7 +284,8 @@ impl<'a> Acceptance<'a> {
             return Err(reason.clone());
         }
         if push.key.is_empty() || push.key.len() > limits::RECORD_KEY_BYTES_MAX {
-            let sentence = format!("a key has from 1 to {} bytes", limits::RECORD_KEY_BYTES_MAX);
+            let (has, most) = (push.key.len(), limits::RECORD_KEY_BYTES_MAX);
+            let sentence = format!("its key has {has} bytes; a key has from 1 to {most}");
             return refused("invalid_record", sentence);
         }
         if push.key.contains('\0') {
@@ -336,6 +337,7 @@ impl<'a> Acceptance<'a> {
     fn write(&self, sql: &mut Sql<'_>, asked: Asked<'_>) -> std::result::Result<(), StoreError> {
         let Asked { fresh, records: changed, mut buffered, prompt, tickets } = asked;
         buffered.retain(|id, _| !prompt.contains(id));
+        records::tickets::hold_reports(sql)?;
         documents::add(sql, self.job.id, self.job.run, &fresh)?;
         records::put(sql, self.job.id, &changed.into_values().collect::<Vec<_>>())?;
         let last: BTreeMap<i64, i64> =
@@ -371,7 +373,6 @@ impl<'a> Acceptance<'a> {
         }
         records::tickets::add(sql, self.job.id, &new, (self.now, self.by, self.channel))?;
         if let Some(channel) = self.channel {
-            records::tickets::hold_reports(sql)?;
             channels::take(sql, channel, &numbers, self.now)?;
         }
         records::tickets::complete(sql, &ended, self.now)?;

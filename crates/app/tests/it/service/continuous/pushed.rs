@@ -56,7 +56,7 @@ fn what_is_pushed_without_a_service_is_found_by_whom_it_names_until_it_is_delete
         assert_eq!(found(&sandbox, "lamp", &["--all"]), ["17", "18", "19"]);
         assert_eq!(found(&sandbox, "lamp", &["--as", "nobody"]), ["17"]);
         // A line that is no JSON ends it, and the sentence names the line.
-        std::fs::write(sandbox.path().join("wrong.jsonl"), "{\"key\": \"1\"}\n{\"key\": ").unwrap();
+        std::fs::write(sandbox.path().join("wrong.jsonl"), "\u{feff}{\"key\": \"1\"}\n{\"key\": ").unwrap();
         sandbox.run(&["push", "wrong.jsonl", "--source", "tickets"]).refuses(2, &["line 2", "no JSON"]);
         push(&sandbox, &[json!({"key": "1", "delete": true})], &[]);
         // One that is none touches no other one.
@@ -207,6 +207,12 @@ fn a_client_of_a_service_hears_of_each_record_and_of_what_became_of_it() {
         let changes = service.answer("GET", "/api/v1/audit");
         let names = changes["changes"].as_array().unwrap().iter().map(|one| one["operation"].clone());
         assert!(!names.clone().any(|name| name == "push.records"), "{:?}", names.collect::<Vec<_>>());
+        // What is done to a source as a whole is, with its name.
+        post("/api/v1/sources/tickets/runs", &json!({})).is(200);
+        let changes = service.answer("GET", "/api/v1/audit");
+        let begun =
+            changes["changes"].as_array().unwrap().iter().find(|one| one["operation"] == "push.begin");
+        assert_eq!(begun.unwrap()["job"], "tickets", "{changes}");
         // A source that a job reads by itself takes nothing.
         post("/api/v1/sources/root/records", &json!({"records": [record("1", "x")]}))
             .refuses(404, "no_such_job");

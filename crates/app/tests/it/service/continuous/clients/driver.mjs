@@ -13,6 +13,7 @@ async function guarded(work) {
     return await work();
   } catch (error) {
     if (error === raised) return { raised: true };
+    if (error instanceof TypeError) return { misused: true };
     if (!(error instanceof IngatherError)) throw error;
     return { error: [error.status, error.code], told: error.message.length > 5 && error.nextStep.length > 5 };
   }

@@ -101,6 +101,8 @@ def guarded(work):
         return work()
     except Raised:
         return {"raised": True}
+    except TypeError:
+        return {"misused": True}
     except IngatherError as error:
         return {"error": [error.status, error.code], "told": len(error.message) > 5 and len(error.next_step) > 5}
 

@@ -367,6 +367,10 @@ fn small_records_share_calls_large_ones_do_not_and_programs_say_how_much_one_has
         assert_eq!(counts(&sent), [3, 3, 1]);
         assert!(sent.iter().all(|(_, bytes)| *bytes <= 65_536), "{sent:?}");
         assert_eq!(counts(&lists_of(push(records(&[1, 1 << 20, 1])))), [1, 1, 1]);
+        // One key is no list of its letters.
+        let since = proxy.seen().len();
+        assert_eq!(client.ask(&json!({"do": "delete", "keys": "12"})), json!({"misused": true}));
+        assert!(lists(&proxy, since).is_empty());
     }
     service.end(rustix::process::Signal::TERM);
 }
