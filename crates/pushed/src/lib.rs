@@ -157,9 +157,6 @@ fn are_tokens(tokens: &Option<Vec<String>>, _: &()) -> garde::Result {
     if tokens.len() > 1 && tokens.iter().any(|token| token == EVERYBODY) {
         return Err(garde::Error::new(format!("`{EVERYBODY}` stands alone")));
     }
-    if tokens.iter().any(|token| token.eq_ignore_ascii_case("everyone")) {
-        return Err(garde::Error::new(format!("`everyone` is no token: everybody is written `{EVERYBODY}`")));
-    }
     // What is typed may be a secret that was meant for something else: it is told by its number.
     match tokens.iter().position(|token| token.is_empty() || is_misspelled(token)) {
         None => Ok(()),

@@ -15,7 +15,7 @@ use ingather_store::erased::{self, Erased, KeptOut};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::queue::{self, VisitRequest};
-use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts, runs};
+use ingather_store::{Durability, Sql, StoreError, deliveries, documents, extracts, runs, states};
 
 use super::steering::begins_at_once;
 use super::under_way::{Met, Work};
@@ -368,6 +368,9 @@ fn begin(
     let known = (document.name.as_str(), row.address, document.document.is_some());
     erased::begin(sql, job.id, document.key, known, (row.at, &row.by))?;
     let Some(id) = document.document else { return Ok(()) };
+    // In the order in which all calls lock.
+    states::hold(sql, &[id])?;
+    tickets::hold_reports(sql)?;
     // Nothing is sent again from what is kept, and no visit waits.
     extracts::forget(sql, &[id])?;
     queue::give_up(sql, &[id])?;

@@ -252,6 +252,7 @@ fn drop_open(
     let documents: Vec<i64> = page.iter().filter_map(|(_, document)| *document).collect();
     // On PostgreSQL somebody may push or deliver one of them: what is open is looked at again when nobody can any more.
     let documents = states::hold(sql, &documents)?;
+    records::tickets::hold_reports(sql)?;
     let open = records::tickets::open(sql, &documents)?;
     let (mut dropped, mut ended) = (Vec::new(), Vec::new());
     for ticket in open.iter().filter(|ticket| ticket.channel == Some(channel.id)) {

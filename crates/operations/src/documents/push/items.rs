@@ -12,8 +12,6 @@ use serde_json::{Map, Value};
 
 /// The word of `access` for everybody.
 const EVERYBODY: &str = "everybody";
-/// What people write for it, since a token of this machine is `unix:everyone`.
-const EVERYONE: &str = "everyone";
 /// Bytes of an access token.
 const TOKEN_BYTES_MAX: usize = 1_024;
 /// What a record is made of inside each other.
@@ -177,10 +175,6 @@ impl PushedItem {
         };
         if let Some(wrong) = access.iter().chain(&deny).find(is_wrong) {
             return Err(format!("`{wrong}` is a token that nobody can hold"));
-        }
-        // Nobody would find the record, and nothing would say why.
-        if access.iter().chain(&deny).any(|token| token.eq_ignore_ascii_case(EVERYONE)) {
-            return Err(format!("`{EVERYONE}` is no token: everybody is written `{EVERYBODY}`"));
         }
         let names_everybody = access.iter().any(|token| token == EVERYBODY);
         match (names_everybody, access.as_slice(), deny.is_empty()) {

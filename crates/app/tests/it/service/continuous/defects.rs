@@ -30,7 +30,6 @@ fn defects(outside: &str) -> Vec<(Value, &'static str, &'static str)> {
         invalid(json!({"hash": "h".repeat(2_000)})),
         invalid(json!({"fields": {"a": "x".repeat(2 << 20)}})),
         (json!({"access": ["unix:1"]}), "failed", "invalid_record"),
-        (json!({"access": ["Everyone"]}), "failed", "invalid_record"),
         (json!({"access": ["everybody", "unix:u:1"]}), "failed", "invalid_record"),
         of(json!({"file": "none.txt"}), "content_unavailable"),
         of(json!({"file": "../secret"}), "path_forbidden"),
