@@ -92,7 +92,7 @@ start() {
         configure
         {
             (
-                export ES_PATH_CONF="$folder/config" ES_JAVA_HOME="${java%/bin/java}" ES_JAVA_OPTS="-Xms512m -Xmx512m"
+                export ES_PATH_CONF="$folder/config" ES_JAVA_HOME="${java%/bin/java}" ES_JAVA_OPTS="-Xms512m -Xmx512m -XX:TieredStopAtLevel=1"
                 as_user "$program/bin/elasticsearch"
             ) >"$folder/log" 2>&1 </dev/null 9>&- &
             # Whatever ends the shell above: this one ends the server first. The server itself has to hear of its end, and is begun by now.

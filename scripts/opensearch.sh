@@ -43,7 +43,7 @@ stop() {
 start() {
     mkfifo "$folder/input" "$folder/said"
     {
-        java -Xmx512m -cp "$cache/$version/*" "$source" "$folder/data" "$folder/said" <"$folder/input" >"$folder/log" 2>&1
+        java -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$cache/$version/*" "$source" "$folder/data" "$folder/said" <"$folder/input" >"$folder/log" 2>&1
         rm -rf "$folder/data"
         # Open for both: nobody may be there any more who reads it.
         echo 1<>"$folder/said"

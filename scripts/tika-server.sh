@@ -43,7 +43,7 @@ start() {
     while [ "$attempt" -lt 3 ]; do
         attempt=$((attempt + 1))
         port=$((32000 + $(od -An -N2 -tu2 /dev/urandom) % 760))
-        java -Xmx256m -jar "$program" -h 127.0.0.1 -p "$port" -noFork >"$folder/log" 2>&1 &
+        java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -jar "$program" -h 127.0.0.1 -p "$port" -noFork >"$folder/log" 2>&1 &
         server=$!
         if curl -sf --retry 60 --retry-delay 1 --retry-connrefused "http://127.0.0.1:$port/version" >"$folder/answer" &&
             grep -q "Tika $version" "$folder/answer"; then
