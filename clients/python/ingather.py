@@ -40,6 +40,8 @@ class PushedItem(TypedDict):
     hash: NotRequired[Union[str, None]]  # Tells its versions; only compared.
     version: NotRequired[Union[int, None]]  # What its client counts its versions by: what has a lower number than what was taken of it before is stale, and changes nothing. For several clients that may overtake each other.
     if_changed: NotRequired[bool]  # Nothing is done where it is there with this hash already.
+    compound: NotRequired[Union[Compound, None]]  # Others are in it, such as of an archive or a folder: while its hash stays, so do they; when it is deleted, so are they. In a delta run its hash counts once that is finished.
+    parents: NotRequired[List[str]]  # Keys of the compounds that it is in; these need not be there. In a delta run they are added to those that it was in.
     access: NotRequired[Union[List[str], None]]  # Who may see it: access tokens, or `everybody` alone; nobody, where the list is empty. As the source says when left out.
     deny: NotRequired[Union[List[str], None]]  # Who may not, whatever else they hold. Only with `access`.
     title: NotRequired[Union[str, None]]  # Title.
@@ -143,6 +145,7 @@ class DeltaRunLook(TypedDict):
     veto: NotRequired[Union[str, None]]  # Why it deleted nothing.
     deleted: int  # Records that it deleted.
     drained_at: NotRequired[Union[int, None]]  # When nothing of what was pushed until its end was open any more, and outputs had committed it.
+    of: NotRequired[Union[str, None]]  # Key of the compound that it goes over; none: over the whole source.
     records: int  # Records of the source.
     buffered: int  # Records of which something is buffered.
     buffered_since: NotRequired[Union[int, None]]  # Since when the first of these is, milliseconds since 1970 UTC.

@@ -78,6 +78,9 @@ pub struct About {
     /// When it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<i64>,
+    /// It stands for what is in it: outputs are to have nothing of itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_dropped: bool,
     /// Everything else, by name; values in order.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, Vec<String>>,

@@ -36,6 +36,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &documents::push::BEGIN,
     &documents::push::CHECK,
     &documents::push::TOUCH,
+    &documents::push::VISIT,
     &documents::push::FINISH,
     &documents::push::ROLL_BACK,
     &documents::push::RUN,

@@ -325,6 +325,10 @@ impl Refers for Source {
         read: &mut ReadPage<'_>,
     ) -> Result<VisitAnswer, Fault> {
         let received = self.get(asked.key)?;
+        if received.about.is_dropped {
+            let sentence = "it stands for what is in it (`compound`: `drop`), and is not found itself";
+            return Ok(VisitAnswer::NoEntry(Reason::new("compound_dropped", sentence), Leads::default()));
+        }
         let mut observed = self.observed(asked.key, &received);
         // Whoever pushes a document says which others there are; what its text leads to is none of the job.
         let _links: Links = read(&mut observed.record, &observed.acl, &mut received.content.as_slice())?;

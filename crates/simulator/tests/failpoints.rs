@@ -15,7 +15,7 @@ use ingather_testkit::database::{Database, Kind};
 use ingather_testkit::together::dated::is_looked_at_when_it_is_due;
 use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
 use ingather_testkit::together::{FOUND_BY_GROUP, found_across_groups, older_report};
-use ingather_testkit::together::{bins, waiting};
+use ingather_testkit::together::{bins, compounds, waiting};
 
 /// Seeds that are tried, the same as without a fault.
 const SEEDS: u64 = 200;
@@ -255,6 +255,22 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::BufferedForEver, Check::Scenario("pushed_buffered")),
     (Failpoint::BufferedBeyondItsRun, Check::Scenario("pushed_buffered")),
     (Failpoint::StaleIsTaken, Check::Scenario("pushed_buffered")),
+    (
+        Failpoint::OtherParentsIgnored,
+        Check::Suite("an archive and folders", || !compounds::wrong(Kind::Sqlite).is_empty()),
+    ),
+    (
+        Failpoint::CompoundGoesAlone,
+        Check::Suite("an archive and folders", || !compounds::wrong(Kind::Sqlite).is_empty()),
+    ),
+    (
+        Failpoint::CompoundHashAtOnce,
+        Check::Suite("an archive and folders", || !compounds::wrong(Kind::Sqlite).is_empty()),
+    ),
+    (
+        Failpoint::CoveredIsUnmet,
+        Check::Suite("an archive and folders", || !compounds::wrong(Kind::Sqlite).is_empty()),
+    ),
     (Failpoint::DrainedBeforeItIs, Check::Scenario("pushed_buffered")),
 ];
 

@@ -180,10 +180,16 @@ CREATE TABLE membership (authority BIGINT NOT NULL, group_id TEXT NOT NULL, memb
 CREATE INDEX membership_member ON membership (authority, member);
 -- what applications have pushed (decision 0051), by the document that it is; present: 0 where it was deleted; ticket: of what was pushed last; hash: what
 -- whoever pushes tells versions by; acl: who may see it, JSON, NULL where that was left out; buffered_since: when it changed first since its last visit was released;
--- client_version: the number that its client counts its versions by
+-- client_version: the number that its client counts its versions by; is_compound: others may be in it; pending_hash: what its versions are told by once the
+-- delta run that it was pushed in is finished
 CREATE TABLE record (document BIGINT PRIMARY KEY, job BIGINT NOT NULL, present BIGINT NOT NULL, ticket BIGINT NOT NULL, hash TEXT, acl TEXT,
-  buffered_since BIGINT NOT NULL DEFAULT 0, client_version BIGINT) /*clustered*/;
+  buffered_since BIGINT NOT NULL DEFAULT 0, client_version BIGINT, is_compound BIGINT NOT NULL DEFAULT 0, pending_hash TEXT) /*clustered*/;
 CREATE INDEX record_job ON record (job, document);
+-- in which compounds of its job a record is, by their keys, whether these were pushed or not; epoch: of the delta run that said so last, 0 where that was
+-- said in none
+CREATE TABLE record_parent (document BIGINT NOT NULL, job BIGINT NOT NULL, parent_hash BIGINT NOT NULL, key_hash BIGINT NOT NULL, epoch BIGINT NOT NULL,
+  PRIMARY KEY (document, parent_hash, key_hash)) /*clustered*/;
+CREATE INDEX record_parent_of ON record_parent (job, parent_hash, key_hash, document);
 CREATE TABLE record_content (document BIGINT PRIMARY KEY, about TEXT NOT NULL, content BYTEA NOT NULL) /*table*/;
 -- what was asked of a record, and what became of it; requests: of its document when it was asked, so that no visit of before ends it; report: its
 -- place among all that became of tickets, NULL while it is open; channel: through which it was pushed; user_ref: what its client wants back with each
@@ -196,12 +202,14 @@ CREATE INDEX ticket_report ON ticket (job, report);
 CREATE INDEX ticket_channel ON ticket (channel, number) WHERE channel IS NOT NULL AND report IS NULL;
 -- a pass of an application over its whole source; token: digest of what proves that a call belongs to it; watermark: last ticket before it; seen_at: the
 -- last sign of life of its client; touched: records that it could not read; veto: why it deletes nothing, NULL where it may; last_ticket: the last
--- ticket at its end; drained_at: when none up to that was open any more, and outputs had committed
+-- ticket at its end; drained_at: when none up to that was open any more, and outputs had committed; compound: the key of the compound that it goes over, NULL:
+-- over the whole source
 CREATE TABLE delta_run (job BIGINT NOT NULL, epoch BIGINT NOT NULL, mode TEXT NOT NULL, token TEXT NOT NULL, client TEXT NOT NULL,
   watermark BIGINT NOT NULL, opened_at BIGINT NOT NULL, seen_at BIGINT NOT NULL, lease_ms BIGINT NOT NULL, state TEXT NOT NULL,
-  ended_at BIGINT, touched BIGINT NOT NULL, veto TEXT, deleted BIGINT NOT NULL, last_ticket BIGINT, drained_at BIGINT,
+  ended_at BIGINT, touched BIGINT NOT NULL, veto TEXT, deleted BIGINT NOT NULL, last_ticket BIGINT, drained_at BIGINT, compound TEXT,
   PRIMARY KEY (job, epoch)) /*clustered*/;
-CREATE TABLE delta_mark (job BIGINT NOT NULL, epoch BIGINT NOT NULL, number BIGINT NOT NULL, ids BYTEA NOT NULL,
+-- kind: 0 records that were met; 1 compounds that stand for all that is in them; 2 compounds that were met anew; 3 hashes of keys that could not be read
+CREATE TABLE delta_mark (job BIGINT NOT NULL, epoch BIGINT NOT NULL, number BIGINT NOT NULL, ids BYTEA NOT NULL, kind BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (job, epoch, number)) /*clustered*/;
 -- channels that applications push through (decision 0052); opened_by: whose it is; is_sync: it answers when all is done; reason: why it ends; taken and completed: tickets; open_max:
 -- how many may be open; serial: its last report; acked: the last one that its client has; changed_at: when its state changed

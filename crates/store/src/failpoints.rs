@@ -207,6 +207,10 @@ pub enum Failpoint {
     BufferedForEver,
     BufferedBeyondItsRun,
     StaleIsTaken,
+    OtherParentsIgnored,
+    CompoundGoesAlone,
+    CompoundHashAtOnce,
+    CoveredIsUnmet,
     DrainedBeforeItIs,
 }
 
@@ -422,6 +426,10 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::BufferedForEver, "a record that changes again and again is buffered as long as it does"),
     (Failpoint::BufferedBeyondItsRun, "what a delta run has pushed is still buffered when the run has ended"),
     (Failpoint::StaleIsTaken, "an older version of a record that comes late takes the place of a newer one"),
+    (Failpoint::OtherParentsIgnored, "what is in a deleted compound goes with it, whatever else it is in"),
+    (Failpoint::CompoundGoesAlone, "what is in a compound stays when that is deleted"),
+    (Failpoint::CompoundHashAtOnce, "a compound is known before its delta run is finished"),
+    (Failpoint::CoveredIsUnmet, "what is in an unchanged compound is deleted by a delta run"),
     (Failpoint::DrainedBeforeItIs, "the end of a source is told while something of it is open"),
 ];
 

@@ -346,6 +346,7 @@ queries! {
     shared FAILURE_EXPIRED = "failure/expired";
     shared FAILURE_ANY = "failure/any";
     shared FAILURE_COUNT = "failure/count";
+    shared FAILURE_OF_KIND = "failure/of_kind";
     shared DELIVERY_STATES = "delivery/states";
     shared DELIVERY_KEPT_BY_OTHERS = "delivery/kept_by_others";
     shared DELIVERY_SUPERSEDED = "delivery/superseded";
@@ -408,6 +409,8 @@ queries! {
     shared RECORD_PAGE = "record/page";
     shared RECORD_PRESENT = "record/present";
     shared RECORD_PUT = "record/put";
+    shared RECORD_SET_HASH = "record/set_hash";
+    shared RECORD_SETTLE_HASHES = "record/settle_hashes";
     shared RECORD_PUT_CONTENT = "record/put_content";
     shared RECORD_FIND = "record/find";
     shared RECORD_READ = "record/read";
@@ -469,6 +472,14 @@ queries! {
     shared DELTA_MARK_ADD = "delta_mark/add";
     shared DELTA_MARK_DROP = "delta_mark/drop";
     shared DELTA_MARK_LIST = "delta_mark/list";
+    shared DELTA_MARK_OF_KIND = "delta_mark/of_kind";
+    shared RECORD_PARENT_CHILDREN = "record_parent/children";
+    shared RECORD_PARENT_CHILDREN_OF = "record_parent/children_of";
+    shared RECORD_PARENT_DROP = "record_parent/drop";
+    shared RECORD_PARENT_PARENTS = "record_parent/parents";
+    shared RECORD_PARENT_PRUNE = "record_parent/prune";
+    shared RECORD_PARENT_PUT = "record_parent/put";
+    shared RECORD_PARENT_REMOVE = "record_parent/remove";
     shared HANDED_DOWN_PUT = "handed_down/put";
     shared HANDED_DOWN_BY = "handed_down/by";
     shared HANDED_DOWN_TO = "handed_down/to";

@@ -434,6 +434,15 @@ pub fn count_failures(sql: &mut Sql<'_>, job: JobId, kind: FailureKind) -> Resul
     Ok(counted.unwrap_or_default() as u64)
 }
 
+/// Documents of a job that have a failure of one kind, so many at most.
+///
+/// # Errors
+/// As those of the store.
+pub fn failures_of(sql: &mut Sql<'_>, job: JobId, kind: FailureKind, most: usize) -> Result<Vec<i64>> {
+    let values = [Value::Int(job.0), Value::Text(kind.as_str()), Value::Int(most as i64)];
+    sql.query(&queries::FAILURE_OF_KIND, &values, |row| row.int(0))
+}
+
 /// When the first visit of a job falls due that waits beyond a time.
 pub fn next_due(sql: &mut Sql<'_>, job: JobId, after: i64) -> Result<Option<i64>> {
     let values = [Value::Int(job.0), Value::Int(after)];

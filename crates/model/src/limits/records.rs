@@ -87,3 +87,9 @@ pub const WAIT_MS_BEYOND: u64 = 500;
 pub const WAITS_LOOK_MS: u64 = 20;
 /// Characters of what a client calls itself.
 pub const CLIENT_LETTERS_MAX: usize = 256;
+
+/// Compounds that a record is in; more than that are refused.
+pub const RECORD_PARENTS_MAX: usize = 100;
+
+/// Records that failed for good and of which it is looked up which compounds they are in; with more of them, every compound counts as changed.
+pub const FAILED_LOOKED_UP_MAX: usize = 1_000;

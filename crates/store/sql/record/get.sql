@@ -1,2 +1,2 @@
 -- Records of documents.
-SELECT document, present, ticket, hash, acl, buffered_since, client_version FROM record WHERE document IN any_of($1)
+SELECT document, present, ticket, hash, acl, buffered_since, client_version, is_compound, pending_hash FROM record WHERE document IN any_of($1)

@@ -2,6 +2,7 @@
 //! tests and for the planted faults.
 
 pub mod bins;
+pub mod compounds;
 pub mod dated;
 pub mod erasing;
 pub mod gate;

@@ -172,11 +172,13 @@ fn ask(engine: &Engine, job: &Job, ask: &Ask) -> Result<Answered, EngineError> {
         Ask::Push(records) => with(records, |pushes| engine.accept(job, Through::default(), pushes)),
         Ask::Open { is_additive, lease_ms, token } => {
             let mode = if *is_additive { DeltaMode::Additive } else { DeltaMode::Full };
-            engine.open_delta_run(job, (mode, *lease_ms), ("client", token)).map(Answered::Opened)
+            engine.open_delta_run(job, (mode, *lease_ms, None), ("client", token)).map(Answered::Opened)
         }
         Ask::Check(claimed, records) => {
-            let checks: Vec<Check<'_>> =
-                records.iter().map(|(key, hash)| Check { key, hash: hash.as_deref() }).collect();
+            let checks: Vec<Check<'_>> = records
+                .iter()
+                .map(|(key, hash)| Check { key, hash: hash.as_deref(), parents: &[], is_shallow: false })
+                .collect();
             engine.check(job, claim(claimed), &checks).map(Answered::Checked)
         }
         Ask::PushWithin(claimed, records) => {
@@ -192,7 +194,7 @@ fn ask(engine: &Engine, job: &Job, ask: &Ask) -> Result<Answered, EngineError> {
             engine.finish_delta_run(job, claim(claimed), how).map(Answered::Finished)
         }
         Ask::DeleteObsolete(claimed, confirms) => {
-            engine.delete_obsolete(job, claim(claimed), *confirms).map(Answered::Finished)
+            engine.delete_obsolete(job, (claim(claimed), None), *confirms).map(Answered::Finished)
         }
         Ask::Clear => engine.clear_source(job).map(Answered::Cleared),
         Ask::RollBack(claimed) => engine.roll_back(job, claim(claimed)).map(|()| Answered::Noted),
@@ -217,6 +219,8 @@ fn with(
                 content: version.text.clone().into_bytes(),
                 file: None,
                 if_changed: version.if_changed,
+                is_compound: false,
+                parents: Vec::new(),
             })),
         };
         Push { key: record.key.clone(), ask, user_ref: None, version: record.version }

@@ -15,8 +15,10 @@ use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Sql, StoreError, states};
+use roaring::RoaringTreemap;
 
 use super::buffering::Buffer;
+use super::compounds::{self, Failing};
 use super::{Accepted, Ask, InboxOf, Push, Put, as_json, documents_of};
 use crate::engine::Engine;
 
@@ -24,6 +26,8 @@ use crate::engine::Engine;
 const UNCHANGED: &str = "unchanged";
 /// Outcome of a deletion of what is not there.
 const NOOP: &str = "noop";
+/// No delta run has this number.
+const NO_EPOCH: i64 = -1;
 
 /// The pushes of one call, and what is known of their records as they are accepted one after the other.
 struct Acceptance<'a> {
@@ -33,6 +37,12 @@ struct Acceptance<'a> {
     by: &'a str,
     /// Through which channel they come.
     channel: Option<i64>,
+    /// In which delta run.
+    epoch: Option<i64>,
+    /// The compounds that each of the pushes says that its record is in.
+    parents: Vec<Vec<DocumentKey>>,
+    /// Compounds in which something failed; only asked where one of them may be unchanged.
+    failing: Failing,
     keys: Vec<DocumentKey>,
     ids: HashMap<DocumentKey, i64>,
     records: HashMap<i64, Record>,
@@ -59,6 +69,12 @@ struct Asked<'p> {
     /// What is due now, whatever else is pushed of it.
     prompt: BTreeSet<i64>,
     tickets: Vec<(NewTicket<'p>, Ends)>,
+    /// The compounds that records are in.
+    parents: BTreeMap<i64, Vec<DocumentKey>>,
+    /// Records that are in no other ones than these say.
+    apart: BTreeSet<i64>,
+    /// Compounds that are deleted: nothing is in them any more.
+    emptied: BTreeSet<i64>,
 }
 
 /// What became of one push, and of its record.
@@ -70,6 +86,10 @@ pub(super) struct Taken {
     pub(super) stays: bool,
     /// It stays so because what was pushed cannot be taken.
     pub(super) is_refused: bool,
+    /// It is, or was, a compound.
+    pub(super) is_compound: bool,
+    /// Its key.
+    pub(super) key: DocumentKey,
 }
 
 /// What becomes of a ticket in the call that takes it.
@@ -87,16 +107,24 @@ impl Engine {
     pub(super) fn accept_in(
         &self,
         sql: &mut Sql<'_>,
-        (inbox, channel, now): (&InboxOf<'_>, Option<i64>, i64),
+        (inbox, (channel, epoch), now): (&InboxOf<'_>, (Option<i64>, Option<i64>), i64),
         pushes: &[&Push],
     ) -> std::result::Result<Vec<Taken>, StoreError> {
         let hasher = self.reader.hasher();
-        let keys = pushes.iter().map(|push| hasher.key(&push.key, parent_bytes(&push.key))).collect();
+        let key = |key: &String| hasher.key(key, parent_bytes(key));
+        let keys = pushes.iter().map(|push| key(&push.key)).collect();
         let by = self.asked_by.as_str();
         let mut acceptance = Acceptance::read(sql, (inbox, channel, now, by), keys)?;
         let kept_out = self.kept_out(sql, inbox.job, inbox.repository.as_ref())?;
         acceptance.erased.extend(kept_out.into_keys().map(|key| key.key_hash));
         acceptance.room = self.process.usages.room(sql, (inbox.job.id, inbox.quotas, now), pushes.len())?;
+        acceptance.epoch = epoch;
+        let puts = || pushes.iter().map(|push| push.ask.put());
+        acceptance.parents =
+            puts().map(|put| put.map_or(Vec::new(), |put| put.parents.iter().map(key).collect())).collect();
+        if puts().flatten().any(|put| put.is_compound && put.if_changed) {
+            acceptance.failing = compounds::failing(sql, inbox.job.id)?;
+        }
         let mut asked = Asked::default();
         let mut taken = Vec::with_capacity(pushes.len());
         for (at, push) in pushes.iter().enumerate() {
@@ -140,6 +168,9 @@ impl<'a> Acceptance<'a> {
             now,
             by,
             channel,
+            epoch: None,
+            parents: Vec::new(),
+            failing: Failing::Are(RoaringTreemap::new()),
             keys,
             ids,
             records,
@@ -164,6 +195,7 @@ impl<'a> Acceptance<'a> {
         let known = self.ids.get(&key).copied();
         let before = known.and_then(|id| self.records.get(&id).cloned());
         let was_there = before.as_ref().is_some_and(|record| record.present);
+        let was_compound = before.as_ref().is_some_and(|record| record.is_compound);
         let op = if matches!(push.ask, Ask::Delete) { "delete" } else { "put" };
         let new = NewTicket {
             number: 0,
@@ -174,7 +206,11 @@ impl<'a> Acceptance<'a> {
             user_ref: push.user_ref.as_deref(),
         };
         if let Some(ends) = self.ends_at_once((push, key), before.as_ref()) {
-            return Ok(self.answer_at_once((new, ends), (known, was_there), asked));
+            if let (Ends::At(UNCHANGED), Some(id), Some(_)) = (&ends, known, self.epoch) {
+                asked.parents.entry(id).or_default().extend(&self.parents[at]);
+            }
+            let taken = self.answer_at_once((new, ends), (known, was_there), asked);
+            return Ok(Taken { is_compound: was_compound, key, ..taken });
         }
         let is_put = matches!(push.ask, Ask::Put(_));
         self.use_room(is_put, was_there);
@@ -187,7 +223,9 @@ impl<'a> Acceptance<'a> {
         }
         let accepted = self.ticket(asked, (NewTicket { document: Some(id), ..new }, Ends::Open), was_there);
         self.keep((id, push), before, asked);
-        Ok(Taken { accepted, document: Some(id), stays: false, is_refused: false })
+        self.place((id, at), push, was_compound, asked);
+        let is_compound = was_compound || push.ask.put().is_some_and(|put| put.is_compound);
+        Ok(Taken { accepted, document: Some(id), stays: false, is_refused: false, is_compound, key })
     }
 
     /// How a push ends at once, after which the record is as it was. None for all others.
@@ -223,15 +261,13 @@ impl<'a> Acceptance<'a> {
             (Ends::At(UNCHANGED), None) => Accepted::Unchanged,
             (ends, _) => self.ticket(asked, (new, ends), was_there),
         };
-        Taken { accepted, document: known, stays, is_refused }
+        let key = DocumentKey { parent_hash: 0, key_hash: 0 };
+        Taken { accepted, document: known, stays, is_refused, is_compound: false, key }
     }
 
     /// A record is this from now on; and when it is to be delivered.
     fn keep<'p>(&mut self, (id, push): (i64, &'p Push), before: Option<Record>, asked: &mut Asked<'p>) {
-        let put = match &push.ask {
-            Ask::Put(put) => Some(&**put),
-            Ask::Delete | Ask::Wrong(_) => None,
-        };
+        let put = push.ask.put();
         let mut acl = put.and_then(|put| put.acl.as_ref()).map(as_json);
         if failpoint(Failpoint::PushedAccessStays) {
             acl = before.as_ref().map_or(acl, |before| before.acl.clone());
@@ -242,19 +278,42 @@ impl<'a> Acceptance<'a> {
         }
         let buffered_since = self.buffer.since(before.as_ref(), id);
         asked.buffered.extend(self.buffer.until(buffered_since).map(|until| (id, until)));
+        let is_compound = put.is_some_and(|put| put.is_compound);
+        let (mut hash, mut pending_hash) = (put.and_then(|put| put.hash.clone()), None);
+        if is_compound && self.epoch.is_some() && !failpoint(Failpoint::CompoundHashAtOnce) {
+            // A client that dies between a compound and what is in it has to be asked for both again.
+            pending_hash = hash.take();
+        }
         let record = Record {
             document: id,
             present: put.is_some(),
             ticket: self.ticket - 1,
-            hash: put.and_then(|put| put.hash.clone()),
+            hash,
             acl,
             buffered_since,
             client_version: push.version.or(before.and_then(|before| before.client_version)),
+            is_compound,
+            pending_hash,
         };
         let content = put.map(|put| (as_json(&put.about), &put.content[..]));
         asked.records.insert(id, (record.clone(), content));
         self.records.insert(id, record);
         self.failed.remove(&id);
+    }
+
+    /// Where a record is from now on. In a delta run it may be met in one compound after the other; elsewhere its push says all of them.
+    fn place(&self, (id, at): (i64, usize), push: &Push, was_compound: bool, asked: &mut Asked<'_>) {
+        let is_put = push.ask.put().is_some();
+        if self.epoch.is_none() || !is_put {
+            asked.apart.insert(id);
+            asked.parents.remove(&id);
+        }
+        if !is_put && was_compound {
+            asked.emptied.insert(id);
+        }
+        if !self.parents[at].is_empty() {
+            asked.parents.entry(id).or_default().extend(&self.parents[at]);
+        }
     }
 
     /// One record more, or less, of those that a quota is of.
@@ -314,7 +373,8 @@ impl<'a> Acceptance<'a> {
         let is_for_same =
             before.acl == put.acl.as_ref().map(as_json) || failpoint(Failpoint::UnchangedForOthers);
         let has_failed = self.failed.contains(&before.document) && !failpoint(Failpoint::FailedIsUnchanged);
-        before.present && is_same && is_for_same && !has_failed
+        let is_failing = before.is_compound && self.failing.has(before.document);
+        before.present && is_same && is_for_same && !has_failed && !is_failing
     }
 
     fn bring(&mut self, name: &str, key: DocumentKey, asked: &mut Asked<'_>) -> i64 {
@@ -335,11 +395,21 @@ impl<'a> Acceptance<'a> {
 
     /// Writes new documents, records, requests for visits and tickets. Of several tickets of one record only the last one is open.
     fn write(&self, sql: &mut Sql<'_>, asked: Asked<'_>) -> std::result::Result<(), StoreError> {
-        let Asked { fresh, records: changed, mut buffered, prompt, tickets } = asked;
+        let Asked { fresh, records: changed, mut buffered, prompt, tickets, parents, apart, emptied } = asked;
         buffered.retain(|id, _| !prompt.contains(id));
         records::tickets::hold_reports(sql)?;
         documents::add(sql, self.job.id, self.job.run, &fresh)?;
         records::put(sql, self.job.id, &changed.into_values().collect::<Vec<_>>())?;
+        records::compounds::remove(sql, &apart.into_iter().collect::<Vec<_>>())?;
+        records::compounds::prune(sql, &emptied.into_iter().collect::<Vec<_>>(), NO_EPOCH)?;
+        let pairs = |(id, keys): (i64, Vec<DocumentKey>)| keys.into_iter().map(move |key| (id, key));
+        let parents: BTreeMap<(i64, i64, i64), (i64, DocumentKey)> = parents
+            .into_iter()
+            .flat_map(pairs)
+            .map(|(id, key)| ((id, key.parent_hash, key.key_hash), (id, key)))
+            .collect();
+        let parents: Vec<(i64, DocumentKey)> = parents.into_values().collect();
+        records::compounds::put(sql, self.job.id, &parents, self.epoch.unwrap_or_default())?;
         let last: BTreeMap<i64, i64> =
             tickets.iter().filter_map(|(ticket, _)| Some((ticket.document?, ticket.number))).collect();
         let ids: Vec<i64> = last.keys().copied().collect();

@@ -255,6 +255,8 @@ fn drop_open(
     records::tickets::hold_reports(sql)?;
     let open = records::tickets::open(sql, &documents)?;
     let (mut dropped, mut ended) = (Vec::new(), Vec::new());
+    let compounds = records::get(sql, &documents)?.into_iter().filter(|record| record.is_compound);
+    let compounds: Vec<i64> = compounds.map(|record| record.document).collect();
     for ticket in open.iter().filter(|ticket| ticket.channel == Some(channel.id)) {
         let document = ticket.document;
         let before = records::before(sql, document)?;
@@ -267,6 +269,8 @@ fn drop_open(
             acl: before.acl,
             buffered_since: 0,
             client_version: before.client_version,
+            is_compound: compounds.contains(&document),
+            pending_hash: None,
         };
         let content = before.present.then_some((before.about, &before.content[..]));
         records::put(sql, channel.job, &[(back, content)])?;

@@ -7,16 +7,17 @@ use ingather_model::ids::JobId;
 use ingather_model::key::parent_bytes;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
-use ingather_store::documents::inbox::delta_runs::{self, DeltaRun};
+use ingather_store::documents::inbox::delta_runs::{self, DeltaRun, Mark};
 use ingather_store::documents::inbox::{self as records, Record};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::queue;
-use ingather_store::{Durability, Sql, StoreError};
+use ingather_store::{Durability, Sql, StoreError, states};
 use roaring::RoaringTreemap;
 
 pub use super::claims::{Claim, DeltaMode, EXPIRED, FINISHED, Finished, OPEN, ROLLED_BACK, UNLOCKED};
 use super::claims::{is_locked, locked};
+use super::compounds::{self, Failing};
 use super::documents_of;
 use super::obsolete::Unmet;
 use crate::engine::Engine;
@@ -30,6 +31,10 @@ pub struct Check<'a> {
     pub key: &'a str,
     /// What tells its version; none: it counts as changed.
     pub hash: Option<&'a str>,
+    /// Compounds that it is in, by their keys: it is in these as well, where it is there so.
+    pub parents: &'a [String],
+    /// Its hash tells nothing of what is in it.
+    pub is_shallow: bool,
 }
 
 /// What a check found.
@@ -44,7 +49,7 @@ pub enum Checked {
 }
 
 impl Engine {
-    /// Opens a delta run of the source of a job, of which one is open at most. `client`: who asks, for those who find it open; `token`: digest of what
+    /// Opens a delta run of the source of a job, of which one is open at most; with `compound`, the key of one, over what is in that alone. `client`: who asks, for those who find it open; `token`: digest of what
     /// its client is given. Its number.
     ///
     /// # Errors
@@ -52,10 +57,11 @@ impl Engine {
     pub fn open_delta_run(
         &self,
         job: &Job,
-        (mode, lease_ms): (DeltaMode, i64),
+        (mode, lease_ms, compound): (DeltaMode, i64, Option<&str>),
         (client, token): (&str, &str),
     ) -> Result<i64> {
         let (writer, _) = self.inbox_of(job)?;
+        let hasher = self.reader.hasher();
         self.in_source(&writer, job, |sql, now| {
             let last = delta_runs::last(sql, job.id)?;
             if let Some(last) = &last
@@ -81,8 +87,12 @@ impl Engine {
                 deleted: 0,
                 last_ticket: None,
                 drained_at: None,
+                compound: compound.map(str::to_owned),
             };
             delta_runs::open(sql, job.id, &run)?;
+            if let Some(key) = compound {
+                compounds::list_anew(sql, (job.id, epoch), hasher.key(key, parent_bytes(key)))?;
+            }
             delta_runs::forget(sql, job.id, epoch - limits::DELTA_RUNS_KEPT)?;
             Ok(Ok(epoch))
         })
@@ -106,21 +116,37 @@ impl Engine {
                 .filter(|(_, failure)| failure.kind == FailureKind::Failed)
                 .map(|(id, _)| id)
                 .collect();
-            let mut met = RoaringTreemap::new();
-            let mut checked = Vec::with_capacity(checks.len());
+            let is_compound = |record: &&Record| record.is_compound;
+            let failing = match records.iter().any(|record| is_compound(&record)) {
+                true => compounds::failing(sql, job.id)?,
+                false => Failing::Are(RoaringTreemap::new()),
+            };
+            let is_failed = |record: &Record| {
+                failed.contains(&record.document) || record.is_compound && failing.has(record.document)
+            };
+            let (mut met, mut covers) = (RoaringTreemap::new(), RoaringTreemap::new());
+            let (mut checked, mut parents) = (Vec::with_capacity(checks.len()), Vec::new());
             for (check, key) in checks.iter().zip(&keys) {
                 checked.push(match ids.get(key).and_then(find) {
                     None => Checked::New,
-                    Some(record) if is_same(record, check.hash) && !failed.contains(&record.document) => {
+                    Some(record) if is_same(record, check.hash) && !is_failed(record) => {
                         met.insert(record.document as u64);
+                        if record.is_compound && !check.is_shallow {
+                            covers.insert(record.document as u64);
+                        }
+                        let is_in =
+                            |parent: &String| (record.document, hasher.key(parent, parent_bytes(parent)));
+                        parents.extend(check.parents.iter().map(is_in));
                         Checked::Unchanged
                     }
                     Some(_) => Checked::Changed,
                 });
             }
             leave_before(sql, &met)?;
+            records::compounds::put(sql, job.id, &parents, claim.epoch)?;
             if !failpoint(Failpoint::CheckedIsUnmet) {
-                mark(sql, (job.id, claim.epoch), &met)?;
+                mark(sql, (job.id, claim.epoch), Mark::Met, &met)?;
+                mark(sql, (job.id, claim.epoch), Mark::Covers, &covers)?;
             }
             delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
             let gone = deleted_meanwhile(sql, (job.id, run), &met)?;
@@ -131,7 +157,7 @@ impl Engine {
         })
     }
 
-    /// Records are there and cannot be read now: they stay as they are. Without keys, a sign of life.
+    /// Records are there and cannot be read now: they stay as they are, and so does what is in them. Without keys, a sign of life.
     ///
     /// # Errors
     /// `NotOpen` where the delta run is not open any more, or never was; `WrongToken`; `Deleting`; `ReadOnly`; what the store says.
@@ -139,12 +165,46 @@ impl Engine {
         let hasher = self.reader.hasher();
         let keys: Vec<_> = keys.iter().map(|key| hasher.key(key, parent_bytes(key))).collect();
         self.within(job, claim, |sql, _, now| {
-            let met = documents_of(sql, job.id, &keys)?.into_values().map(|id| id as u64).collect();
-            leave_before(sql, &met)?;
+            let known: Vec<i64> = documents_of(sql, job.id, &keys)?.into_values().collect();
             if !failpoint(Failpoint::TouchedIsUnmet) {
-                mark(sql, (job.id, claim.epoch), &met)?;
+                meet_whole(sql, (job.id, claim.epoch), &known)?;
             }
-            delta_runs::seen(sql, job.id, claim.epoch, (now, keys.len() as i64))
+            delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
+            let unread = keys.iter().map(|key| key.key_hash as u64).collect();
+            match compounds::note_unread(sql, (job.id, claim.epoch), unread)? {
+                0 => Ok(()),
+                unread => delta_runs::seen(sql, job.id, claim.epoch, (now, unread)),
+            }
+        })
+    }
+
+    /// Records are there as they are, and so is what is in them, whatever their hashes are; with a hash, that is what they are told by from now on. Whether
+    /// each of them is there.
+    ///
+    /// # Errors
+    /// Those of [`Engine::touch`].
+    pub fn visit(&self, job: &Job, claim: Claim<'_>, visits: &[Check<'_>]) -> Result<Vec<bool>> {
+        let hasher = self.reader.hasher();
+        let key = |key: &str| hasher.key(key, parent_bytes(key));
+        let keys: Vec<_> = visits.iter().map(|visit| key(visit.key)).collect();
+        self.within(job, claim, |sql, _, now| {
+            let ids = documents_of(sql, job.id, &keys)?;
+            let known = states::hold(sql, &ids.values().copied().collect::<Vec<_>>())?;
+            let there = records::present(sql, &known)?;
+            meet_whole(sql, (job.id, claim.epoch), &there)?;
+            let mut found = Vec::with_capacity(visits.len());
+            for (visit, of) in visits.iter().zip(&keys) {
+                let id = ids.get(of).copied().filter(|id| there.contains(id));
+                found.push(id.is_some());
+                let Some(id) = id else { continue };
+                let parents: Vec<_> = visit.parents.iter().map(|parent| (id, key(parent))).collect();
+                records::compounds::put(sql, job.id, &parents, claim.epoch)?;
+                if let Some(hash) = visit.hash {
+                    records::set_hash(sql, id, hash)?;
+                }
+            }
+            delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
+            Ok(found)
         })
     }
 
@@ -204,7 +264,7 @@ impl Engine {
             return Ok(Finished { deleted: deleted as u64, veto: run.veto, held: None });
         }
         let run = self.seen(job, claim)?;
-        match self.delete_unmet(job, claim, &run, (is_complete, confirmed))? {
+        match self.delete_unmet(job, claim, (&run, run.compound.as_deref()), (is_complete, confirmed))? {
             Unmet::Deleted(_) => {}
             Unmet::Held(would, all) => {
                 return Ok(Finished { deleted: 0, veto: None, held: Some((would, all)) });
@@ -219,6 +279,7 @@ impl Engine {
                 return Ok(Finished { deleted: run.deleted as u64, veto: Some(veto), held: None });
             }
         }
+        self.settle_compounds(job, claim, run.mode == DeltaMode::Full.as_str())?;
         let ended = self.within(job, claim, |sql, run, now| {
             let last = records::tickets::take(sql, 1)?;
             delta_runs::finish(sql, job.id, claim.epoch, (last, now))?;
@@ -278,7 +339,7 @@ pub(super) fn mark_open(
         return Ok(());
     }
     match delta_runs::last(sql, job)?.filter(|last| last.state == OPEN) {
-        Some(open) => delta_runs::mark(sql, job, open.epoch, &id_set::to_bytes(&met)),
+        Some(open) => mark(sql, (job, open.epoch), Mark::Met, &met),
         None => Ok(()),
     }
 }
@@ -289,14 +350,25 @@ fn leave_before(sql: &mut Sql<'_>, met: &RoaringTreemap) -> std::result::Result<
     records::leave_before(sql, &met, None)
 }
 
+/// Records are there, with all that is in them.
+fn meet_whole(sql: &mut Sql<'_>, of: (JobId, i64), documents: &[i64]) -> std::result::Result<(), StoreError> {
+    let met = documents.iter().map(|id| *id as u64).collect();
+    leave_before(sql, &met)?;
+    let compounds = records::get(sql, documents)?.into_iter().filter(|record| record.is_compound);
+    let covers = compounds.map(|record| record.document as u64).collect();
+    mark(sql, of, Mark::Met, &met)?;
+    mark(sql, of, Mark::Covers, &covers)
+}
+
 /// A delta run has met documents.
 pub(super) fn mark(
     sql: &mut Sql<'_>,
     (job, epoch): (JobId, i64),
+    mark: Mark,
     met: &RoaringTreemap,
 ) -> std::result::Result<(), StoreError> {
     match met.is_empty() {
         true => Ok(()),
-        false => delta_runs::mark(sql, job, epoch, &id_set::to_bytes(met)),
+        false => delta_runs::mark(sql, job, epoch, (mark, &id_set::to_bytes(met))),
     }
 }

@@ -2,12 +2,13 @@
 //! ticket and the request for a visit in one transaction; the end of that visit completes the ticket, once.
 //!
 //! Reading order: here is what can be pushed · `accepting` writes it, `group_commit` what many clients push at once, `quotas` says how much may be pushed · `run::tickets` completes what was asked · `claims` says to whom a delta run belongs, `delta_runs` opens, checks and ends passes of applications
-//! over their whole sources, `obsolete` deletes what these have not met · `buffering` says how long what changes is buffered · `channels` are what applications push through that want a report of everything · `reading` hands records to the connector.
+//! over their whole sources, `obsolete` deletes what these have not met, `compounds` knows what is in what · `buffering` says how long what changes is buffered · `channels` are what applications push through that want a report of everything · `reading` hands records to the connector.
 
 mod accepting;
 mod buffering;
 pub mod channels;
 mod claims;
+mod compounds;
 pub mod delta_runs;
 pub(crate) mod group_commit;
 mod obsolete;
@@ -26,11 +27,12 @@ use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 use ingather_store::documents;
-use ingather_store::documents::inbox::delta_runs::seen;
+use ingather_store::documents::inbox::delta_runs::{Mark, seen};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::{self, Job};
 use ingather_store::turns::lock;
 use ingather_store::{Durability, Sql, StoreError, containers};
+use roaring::RoaringTreemap;
 
 use self::accepting::Taken;
 use self::claims::Claim;
@@ -66,6 +68,16 @@ pub enum Ask {
     Wrong(Reason),
 }
 
+impl Ask {
+    /// What the record is from now on, where it is.
+    fn put(&self) -> Option<&Put> {
+        match self {
+            Ask::Put(put) => Some(put),
+            Ask::Delete | Ask::Wrong(_) => None,
+        }
+    }
+}
+
 /// By what way pushes come.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Through<'a> {
@@ -90,6 +102,10 @@ pub struct Put {
     pub file: Option<String>,
     /// Nothing is asked where the record is there with this hash already.
     pub if_changed: bool,
+    /// Others may be in it.
+    pub is_compound: bool,
+    /// The compounds that it is in, by their keys. In a delta run these are added to those that it was in.
+    pub parents: Vec<String>,
 }
 
 /// What became of one push.
@@ -138,6 +154,7 @@ impl Engine {
         let asked = (pushes.len(), writer.call.now());
         self.process.usages.take((job.id, &job.name), inbox.quotas, asked)?;
         let pushes = inbox.with_files(pushes);
+        self.delete_beneath(&source, through.run, &pushes)?;
         let accepted = match through {
             Through { run: None, channel: None } => {
                 let shared = Shared { job: job.id, seen: (job.run, job.revision), by: self.asked_by.clone() };
@@ -170,7 +187,7 @@ impl Engine {
             {
                 return Ok(Err(error));
             }
-            let taken = self.accept_in(sql, (inbox, through.channel, now), pushes)?;
+            let taken = self.accept_in(sql, (inbox, (through.channel, run), now), pushes)?;
             match run {
                 Some(epoch) => meet(sql, (job.id, epoch, now), &taken, pushes)?,
                 None => {
@@ -279,7 +296,7 @@ impl InboxOf<'_> {
     }
 }
 
-/// What was pushed within a delta run is met by it.
+/// What was pushed within a delta run is met by it. A compound that stays as it is stands for all that is in it; one that was pushed does not.
 fn meet(
     sql: &mut Sql<'_>,
     (job, epoch, now): (JobId, i64, i64),
@@ -291,10 +308,20 @@ fn meet(
         (taken.stays || !matches!(push.ask, Ask::Delete)) && !is_lost
     };
     let met = taken.iter().zip(pushes).filter(|(taken, push)| is_met(taken, push));
-    let met = met.filter_map(|(taken, _)| taken.document).map(|id| id as u64).collect();
-    let touched = taken.iter().filter(|taken| taken.is_refused).count();
-    delta_runs::mark(sql, (job, epoch), &met)?;
-    seen(sql, job, epoch, (now, touched as i64))
+    let met: Vec<&Taken> = met.map(|(taken, _)| taken).collect();
+    let ids = |is_of: fn(&Taken) -> bool| -> RoaringTreemap {
+        let of = met.iter().filter(|taken| is_of(taken));
+        of.filter_map(|taken| taken.document).map(|id| id as u64).collect()
+    };
+    delta_runs::mark(sql, (job, epoch), Mark::Met, &ids(|_| true))?;
+    delta_runs::mark(sql, (job, epoch), Mark::Covers, &ids(|taken| taken.is_compound && taken.stays))?;
+    delta_runs::mark(sql, (job, epoch), Mark::Listed, &ids(|taken| taken.is_compound && !taken.stays))?;
+    seen(sql, job, epoch, (now, 0))?;
+    let unread = taken.iter().filter(|taken| taken.is_refused).map(|taken| taken.key.key_hash as u64);
+    match compounds::note_unread(sql, (job, epoch), unread.collect())? {
+        0 => Ok(()),
+        unread => seen(sql, job, epoch, (now, unread)),
+    }
 }
 
 /// The ids of documents of a job by their keys; those that are not known are left out.

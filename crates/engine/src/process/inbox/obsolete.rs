@@ -1,16 +1,18 @@
 //! What a delta run has not met: told, deleted while it goes on, and at its end. And the source that is made to forget what its records were like.
 
+use ingather_model::key::parent_bytes;
 use ingather_model::limits;
 use ingather_model::run_counts::{counted, number};
 use ingather_store::documents;
-use ingather_store::documents::inbox::delta_runs::{self, DeltaRun};
+use ingather_store::documents::inbox::delta_runs::{self, DeltaRun, Mark};
 use ingather_store::documents::inbox::{self as records, Record};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
-use ingather_store::{Reader, StoreError, states};
+use ingather_store::{Reader, Sql, StoreError, states};
 use roaring::RoaringTreemap;
 
 use super::claims::{Claim, DeltaMode, Finished, OPEN, is_locked, locked, not_open};
+use super::compounds;
 use super::{Ask, InboxOf, Push};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -38,37 +40,59 @@ pub struct ObsoletePage {
 }
 
 /// What a delta run had met at one moment.
+#[derive(Default)]
 struct Met {
     ids: RoaringTreemap,
+    /// Compounds that stand for all that is in them.
+    covers: RoaringTreemap,
     /// Number of the last piece.
     last: i64,
 }
 
 impl Met {
     fn read(reader: &Reader, job: &Job, run: &DeltaRun) -> Result<Met> {
-        let mut met = Met { ids: RoaringTreemap::new(), last: 0 };
+        let mut met = Met::default();
         let first = if failpoint(Failpoint::MarksOutliveTheirRun) { run.epoch - 1 } else { run.epoch };
         for epoch in first..=run.epoch {
             met.add(reader.read(|sql| delta_runs::marks(sql, job.id, epoch, 0))?)?;
         }
+        reader.read(|sql| met.cover(sql))?;
         Ok(met)
     }
 
-    fn add(&mut self, pieces: Vec<(i64, Vec<u8>)>) -> std::result::Result<(), StoreError> {
-        for (number, piece) in pieces {
-            self.ids |= id_set::from_bytes(&piece)?;
+    fn add(&mut self, pieces: Vec<(i64, Mark, Vec<u8>)>) -> std::result::Result<(), StoreError> {
+        for (number, mark, piece) in pieces {
+            match mark {
+                Mark::Met => self.ids |= id_set::from_bytes(&piece)?,
+                Mark::Covers => self.covers |= id_set::from_bytes(&piece)?,
+                Mark::Listed | Mark::Touched => {}
+            }
             self.last = number;
+        }
+        Ok(())
+    }
+
+    /// What is in compounds that stand for it is met.
+    fn cover(&mut self, sql: &mut Sql<'_>) -> std::result::Result<(), StoreError> {
+        if !failpoint(Failpoint::CoveredIsUnmet) {
+            self.ids |= compounds::reach(sql, &self.covers)?;
         }
         Ok(())
     }
 }
 
 impl Engine {
-    /// Keys of records that an open delta run has not met until now, and that were there before it; a page of at most so many, after one.
+    /// Keys of records that an open delta run has not met until now, and that were there before it; a page of at most so many, after one. `of`: in one compound
+    /// alone.
     ///
     /// # Errors
     /// `NotOpen`; what the store says.
-    pub fn list_obsolete(&self, job: &Job, epoch: i64, (after, most): (i64, usize)) -> Result<ObsoletePage> {
+    pub fn list_obsolete(
+        &self,
+        job: &Job,
+        (epoch, of): (i64, Option<&str>),
+        (after, most): (i64, usize),
+    ) -> Result<ObsoletePage> {
         let run = match self.delta_run(job, Some(epoch))? {
             Some(run) if run.state == OPEN => run,
             Some(run) => return Err(not_open(job, epoch, &run.state)),
@@ -77,7 +101,15 @@ impl Engine {
         let met = Met::read(&self.reader, job, &run)?;
         let (mut found, mut last) = (Vec::new(), after);
         let mut more = true;
-        while more && found.len() < most {
+        if let Some(key) = of.or(run.compound.as_deref()) {
+            found = self.unmet_in(job, (&run, &met), key)?.0;
+            found.retain(|id| *id > after);
+            found.sort_unstable();
+            more = found.len() > most;
+            found.truncate(most);
+            last = found.last().copied().unwrap_or(after);
+        }
+        while more && of.is_none() && run.compound.is_none() && found.len() < most {
             let (known, obsolete) = self.unmet_after(job, (&run, &met), last)?;
             let room = most - found.len();
             more = !known.is_empty();
@@ -92,21 +124,29 @@ impl Engine {
         Ok(ObsoletePage { keys: by_id.into_values().collect(), last, more })
     }
 
-    /// Deletes what an open delta run has not met until now; it goes on. `confirmed`: also where that is much of the source.
+    /// Deletes what an open delta run has not met until now, with `of` in one compound alone, the deepest first; it goes on. `confirmed`: also where that is
+    /// much of the source.
     ///
     /// # Errors
     /// Those of [`Engine::touch`].
-    pub fn delete_obsolete(&self, job: &Job, claim: Claim<'_>, confirmed: bool) -> Result<Finished> {
+    pub fn delete_obsolete(
+        &self,
+        job: &Job,
+        (claim, of): (Claim<'_>, Option<&str>),
+        confirmed: bool,
+    ) -> Result<Finished> {
         let run = self.seen(job, claim)?;
         if run.mode != DeltaMode::Full.as_str() {
             let veto = format!("it was opened as `{}`, which deletes nothing", run.mode);
             return Ok(Finished { deleted: 0, veto: Some(veto), held: None });
         }
-        Ok(match self.delete_unmet(job, claim, &run, (true, confirmed))? {
-            Unmet::Deleted(deleted) => Finished { deleted, veto: None, held: None },
-            Unmet::Held(would, all) => Finished { deleted: 0, veto: None, held: Some((would, all)) },
-            Unmet::Vetoed(veto) => Finished { deleted: 0, veto: Some(veto), held: None },
-        })
+        Ok(
+            match self.delete_unmet(job, claim, (&run, of.or(run.compound.as_deref())), (true, confirmed))? {
+                Unmet::Deleted(deleted) => Finished { deleted, veto: None, held: None },
+                Unmet::Held(would, all) => Finished { deleted: 0, veto: None, held: Some((would, all)) },
+                Unmet::Vetoed(veto) => Finished { deleted: 0, veto: Some(veto), held: None },
+            },
+        )
     }
 
     /// Forgets by what versions of the records of a source are told: to the next delta run each of them has changed. Outputs keep what they have. How many
@@ -143,23 +183,19 @@ impl Engine {
         &self,
         job: &Job,
         claim: Claim<'_>,
-        run: &DeltaRun,
+        (run, of): (&DeltaRun, Option<&str>),
         (is_complete, confirmed): (bool, bool),
     ) -> Result<Unmet> {
-        let total = self.reader.read(|sql| records::count(sql, job.id))?;
+        let mut met = Met::read(&self.reader, job, run)?;
+        let (obsolete, total) = match of {
+            Some(key) => self.unmet_in(job, (run, &met), key)?,
+            None => self.unmet(job, (run, &met))?,
+        };
         if let Some(veto) = veto(run, is_complete, total) {
             return Ok(Unmet::Vetoed(veto));
         }
         if run.mode != DeltaMode::Full.as_str() && !failpoint(Failpoint::AdditiveDeletes) {
             return Ok(Unmet::Deleted(0));
-        }
-        let mut met = Met::read(&self.reader, job, run)?;
-        let (mut obsolete, mut after) = (Vec::new(), i64::MIN);
-        loop {
-            let (known, mut unmet) = self.unmet_after(job, (run, &met), after)?;
-            let Some(last) = known.last() else { break };
-            after = *last;
-            obsolete.append(&mut unmet);
         }
         let would = obsolete.len() as u64 + run.deleted as u64;
         let all = total + run.deleted as u64;
@@ -175,6 +211,41 @@ impl Engine {
             self.process.pushed(job.id, writer.call.now());
         }
         Ok(Unmet::Deleted(deleted))
+    }
+
+    /// Records of a source that were there before a delta run and that it has not met, and how many records there are.
+    fn unmet(&self, job: &Job, (run, met): (&DeltaRun, &Met)) -> Result<(Vec<i64>, u64)> {
+        let total = self.reader.read(|sql| records::count(sql, job.id))?;
+        let (mut obsolete, mut after) = (Vec::new(), i64::MIN);
+        loop {
+            let (known, mut unmet) = self.unmet_after(job, (run, met), after)?;
+            let Some(last) = known.last() else { return Ok((obsolete, total)) };
+            after = *last;
+            obsolete.append(&mut unmet);
+        }
+    }
+
+    /// The same of what is in one compound, the deepest first. What another compound holds stays.
+    fn unmet_in(&self, job: &Job, (run, met): (&DeltaRun, &Met), key: &str) -> Result<(Vec<i64>, u64)> {
+        let key = self.reader.hasher().key(key, parent_bytes(key));
+        let (found, mut alone) = self.reader.read(|sql| {
+            let found = compounds::beneath(sql, job.id, key)?;
+            let all: Vec<i64> = found.all.iter().map(|id| id as i64).collect();
+            let mut there = RoaringTreemap::new();
+            let (mut total, is_blind) = (0, failpoint(Failpoint::WatermarkIgnored));
+            for ids in all.chunks(limits::RECORDS_AT_ONCE_MAX) {
+                let known = records::get(sql, ids)?.into_iter().filter(|record| record.present);
+                for record in known {
+                    total += 1;
+                    if record.ticket <= run.watermark || is_blind {
+                        there.insert(record.document as u64);
+                    }
+                }
+            }
+            Ok::<_, StoreError>(((there, total), found.alone))
+        })?;
+        alone.retain(|id| found.0.contains(*id as u64) && !met.ids.contains(*id as u64));
+        Ok((alone, found.1))
     }
 
     /// Records of a source after one, by document: all of a page, and those that were there before a delta run, and that it has not met.
@@ -212,13 +283,14 @@ impl Engine {
             records::leave_before(sql, &still, None)?;
             delta_runs::seen(sql, job.id, run.epoch, (now, 0))?;
             // Calls of its client have marked what they met before that, or see what is deleted here.
-            let mut since = Met { ids: RoaringTreemap::new(), last: met.last };
+            let mut since = Met { last: met.last, ..Met::default() };
             since.add(delta_runs::marks(sql, job.id, run.epoch, met.last)?)?;
+            since.cover(sql)?;
             still.retain(|id| !since.ids.contains(*id as u64));
             let names = documents::names(sql, &still)?;
             let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
             let pushes: Vec<Push> = names.into_iter().map(delete).collect();
-            self.accept_in(sql, (inbox, None, now), &pushes.iter().collect::<Vec<_>>())?;
+            self.accept_in(sql, (inbox, (None, None), now), &pushes.iter().collect::<Vec<_>>())?;
             delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))?;
             Ok((pushes.len() as u64, since))
         })?;

@@ -190,3 +190,10 @@ fn a_record_that_is_checked_before_its_delta_run_deletes_it_is_met() {
 fn a_record_that_is_checked_after_its_delta_run_has_deleted_it_is_new() {
     assert_eq!(checked_again("before listing", "before listing"), (1, Checked::New));
 }
+
+#[test]
+fn what_is_in_a_compound_stays_and_goes_with_it() {
+    for kind in [Kind::Sqlite, Kind::Postgres] {
+        assert_eq!(ingather_testkit::together::compounds::wrong(kind), [""; 0]);
+    }
+}

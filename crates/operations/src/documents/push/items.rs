@@ -17,6 +17,16 @@ const TOKEN_BYTES_MAX: usize = 1_024;
 /// What a record is made of inside each other.
 const DEPTH_MAX: usize = 16;
 
+/// What becomes of a compound itself: a record that others are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Compound {
+    /// It is found as any other record.
+    Keep,
+    /// It stands for what is in it: outputs hear nothing of itself.
+    Drop,
+}
+
 /// One record, in place of all that was pushed of it before; or the end of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,6 +47,14 @@ pub struct PushedItem {
     /// Nothing is done where it is there with this hash already.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_changed: bool,
+    /// Others are in it, such as of an archive or a folder: while its hash stays, so do they; when it is deleted, so are they. In a delta run its hash counts once
+    /// that is finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compound: Option<Compound>,
+    /// Keys of the compounds that it is in; these need not be there. In a delta run they are added to those that it was in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = limits::RECORD_PARENTS_MAX))]
+    pub parents: Vec<String>,
     /// Who may see it: access tokens, or `everybody` alone; nobody, where the list is empty. As the source says when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Vec<String>>,
@@ -100,6 +118,10 @@ impl PushedItem {
         if self.user_ref.as_ref().is_some_and(|text| text.len() > limits::USER_REF_BYTES_MAX) {
             return Err(format!("a `user_ref` has at most {} bytes", limits::USER_REF_BYTES_MAX));
         }
+        are_keys(&self.parents)?;
+        if self.parents.contains(&self.key) {
+            return Err("a record is not in itself; leave its own key out of `parents`".to_owned());
+        }
         let acl = self.acl()?;
         let (content, media_type) = self.content()?;
         let file = self.file.take();
@@ -114,6 +136,7 @@ impl PushedItem {
             author: self.author,
             modified: time("modified", self.modified.as_ref())?,
             created: time("created", self.created.as_ref())?,
+            is_dropped: self.compound == Some(Compound::Drop),
             fields,
         };
         let bytes = serde_json::to_string(&about).map_err(|error| error.to_string())?.len();
@@ -123,7 +146,16 @@ impl PushedItem {
                 limits::RECORD_ABOUT_BYTES_MAX
             ));
         }
-        Ok(Put { hash: self.hash, acl, about, content, file, if_changed: self.if_changed })
+        Ok(Put {
+            hash: self.hash,
+            acl,
+            about,
+            content,
+            file,
+            if_changed: self.if_changed,
+            is_compound: self.compound.is_some(),
+            parents: self.parents,
+        })
     }
 
     fn content(&mut self) -> Result<(Vec<u8>, Option<String>)> {
@@ -183,6 +215,18 @@ impl PushedItem {
             (false, [], _) => Ok(Some(Acl::Ordered(Vec::new()))),
             (false, ..) => Ok(Some(Acl::Flat { allow: access.clone(), deny })),
         }
+    }
+}
+
+/// Whether texts can be the keys of compounds, or why not.
+pub(super) fn are_keys(parents: &[String]) -> Result<()> {
+    if parents.len() > limits::RECORD_PARENTS_MAX {
+        return Err(format!("a record is in at most {} compounds (`parents`)", limits::RECORD_PARENTS_MAX));
+    }
+    let is_key = |key: &String| !key.is_empty() && key.len() <= limits::RECORD_KEY_BYTES_MAX;
+    match parents.iter().all(is_key) {
+        true => Ok(()),
+        false => Err(format!("a key in `parents` has from 1 to {} bytes", limits::RECORD_KEY_BYTES_MAX)),
     }
 }
 

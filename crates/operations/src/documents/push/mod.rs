@@ -17,7 +17,8 @@ pub use self::items::PushedItem;
 pub use self::runs::{
     BEGIN, BeginDeltaRun, CHECK, CheckRecords, CheckedItem, CheckedRecords, DeltaMode, DeltaRunLook,
     EndedDeltaRun, FINISH, FinishDeltaRun, Ledger, OpenedDeltaRun, ROLL_BACK, RUN, RollBackDeltaRun,
-    ShowDeltaRun, TOUCH, TouchRecords, Touched, UNLOCK, UnlockSource, Unlocked,
+    ShowDeltaRun, TOUCH, TouchRecords, Touched, UNLOCK, UnlockSource, Unlocked, VISIT, VisitRecords,
+    VisitedRecords,
 };
 pub use self::sources::{
     CLEAR, ClearSource, ClearedSource, DELETE_OBSOLETE, DeleteObsolete, ListObsolete, ListSources, OBSOLETE,

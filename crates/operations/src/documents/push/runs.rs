@@ -76,6 +76,26 @@ pub static CHECK: Answering<CheckRecords, CheckedRecords> = Answering {
     run: work::check,
 };
 
+/// Says that records are there as they are.
+pub static VISIT: Answering<VisitRecords, VisitedRecords> = Answering {
+    operation: row(
+        "push.visit",
+        "Says that records are there as they are, with all that is in them; a hash is what they are told by from now on.",
+        (
+            Shape::of::<VisitRecords>(
+                "VisitRecords",
+                &[
+                    r#"{"source": "tickets", "run": 3, "token": "5f", "records": [{"key": "17", "parents": ["folder"]}]}"#,
+                ],
+            ),
+            Shape::of::<VisitedRecords>("VisitedRecords", &[r#"{"run": 3, "unknown": ["18"]}"#]),
+        ),
+        Effect::Pushes,
+        "/sources/{source}/runs/{run}/visit",
+    ),
+    run: work::visit,
+};
+
 /// Says that records are there.
 pub static TOUCH: Answering<TouchRecords, Touched> = Answering {
     operation: row(
@@ -191,6 +211,9 @@ pub struct BeginDeltaRun {
     /// What becomes of what it has not met.
     #[serde(default)]
     pub mode: DeltaMode,
+    /// Key of a compound: the run is over what is in it, at every depth, and deletes nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// What the client calls itself, for those who find the source locked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
@@ -220,6 +243,13 @@ pub struct Ledger {
     /// Its hash; without one it counts as changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// Keys of compounds that it is in, beside those that it was in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = limits::RECORD_PARENTS_MAX))]
+    pub parents: Vec<String>,
+    /// Of a compound: its hash tells nothing of what is in it, so that this has to be met one by one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shallow: bool,
 }
 
 /// Asks which records have to be pushed.
@@ -254,6 +284,30 @@ pub enum CheckedItem {
     Changed,
     /// It is there so.
     Unchanged,
+}
+
+/// Says that records are there as they are.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VisitRecords {
+    /// Name of the job of the source.
+    pub source: String,
+    /// The delta run.
+    pub run: i64,
+    /// What proves that this belongs to it.
+    pub token: String,
+    /// The records.
+    #[schemars(length(max = limits::RECORDS_AT_ONCE_MAX))]
+    pub records: Vec<Ledger>,
+}
+
+/// They are met.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct VisitedRecords {
+    /// The delta run.
+    pub run: i64,
+    /// Keys of those that are not there.
+    pub unknown: Vec<String>,
 }
 
 /// Says that records are there.
@@ -375,6 +429,9 @@ pub struct DeltaRunLook {
     pub deleted: i64,
     /// When nothing of what was pushed until its end was open any more, and outputs had committed it.
     pub drained_at: Option<i64>,
+    /// Key of the compound that it goes over; none: over the whole source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// Records of the source.
     pub records: u64,
     /// Records of which something is buffered.

@@ -142,6 +142,9 @@ pub struct ListObsolete {
     pub source: String,
     /// The delta run.
     pub run: i64,
+    /// Key of a compound: what is in it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// What the page before answered as `last`; 0 for the first one.
     #[serde(default)]
     pub after: i64,
@@ -171,6 +174,9 @@ pub struct DeleteObsolete {
     pub run: i64,
     /// What proves that this belongs to it.
     pub token: String,
+    /// Key of a compound: what is in it alone, at every depth, the deepest first. What is in another compound as well stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// It is deleted even where that is much of the source.
     #[serde(default)]
     pub confirm: bool,
@@ -235,7 +241,11 @@ fn obsolete(context: &Context<'_>, caller: &Caller<'_>, request: ListObsolete) -
     let reader = context.existing()?;
     let job = source_of(&reader, &request.source, caller)?;
     let engine = context.engine(reader, None, &[]);
-    let found = engine.list_obsolete(&job, request.run, (request.after, page::length(request.limit)))?;
+    let found = engine.list_obsolete(
+        &job,
+        (request.run, request.of.as_deref()),
+        (request.after, page::length(request.limit)),
+    )?;
     Ok(ObsoleteList { keys: found.keys, last: found.last, more: found.more })
 }
 
@@ -244,10 +254,11 @@ fn delete_obsolete(
     caller: &Caller<'_>,
     request: DeleteObsolete,
 ) -> Result<EndedDeltaRun> {
-    let DeleteObsolete { source, run, token, confirm } = request;
+    let DeleteObsolete { source, run, token, of, confirm } = request;
     with(context, (&source, caller), |engine, job| {
         let claim = Claim { epoch: run, token: &digest(&token) };
-        let Finished { deleted, veto, held } = engine.delete_obsolete(job, claim, confirm)?;
+        let Finished { deleted, veto, held } =
+            engine.delete_obsolete(job, (claim, of.as_deref()), confirm)?;
         Ok(EndedDeltaRun { run, deleted, veto, held: held.map(HeldObsolete::from) })
     })
 }
@@ -278,7 +289,7 @@ fn purge(context: &Context<'_>, caller: &Caller<'_>, request: PurgeSource) -> Re
         if unlock {
             engine.unlock_delta_run(job)?;
         }
-        let opened = (DeltaMode::Full, limits::DELTA_LEASE_MS);
+        let opened = (DeltaMode::Full, limits::DELTA_LEASE_MS, None);
         let epoch = engine.open_delta_run(job, opened, (&client, &token))?;
         let claim = Claim { epoch, token: &token };
         let ended = engine.finish_delta_run(job, claim, (true, true));

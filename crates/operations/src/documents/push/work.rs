@@ -12,13 +12,13 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::queue;
 use serde_json::Value;
 
-use super::items::PushedItem;
+use super::items::{PushedItem, are_keys};
 use super::runs::HeldObsolete;
 use super::{
     BeginDeltaRun, CheckRecords, CheckedItem, CheckedRecords, DeltaMode, DeltaRunLook, EndedDeltaRun,
-    FinishDeltaRun, ListReports, ListedReport, OpenedDeltaRun, PushRecords, PushResult, PushedRecords,
-    ReportList, RollBackDeltaRun, ShowDeltaRun, ShowTicket, TicketLook, TicketReport, TouchRecords, Touched,
-    UnlockSource, Unlocked,
+    FinishDeltaRun, Ledger, ListReports, ListedReport, OpenedDeltaRun, PushRecords, PushResult,
+    PushedRecords, ReportList, RollBackDeltaRun, ShowDeltaRun, ShowTicket, TicketLook, TicketReport,
+    TouchRecords, Touched, UnlockSource, Unlocked, VisitRecords, VisitedRecords,
 };
 use crate::callers::api_keys;
 use crate::connections::Sources;
@@ -173,7 +173,8 @@ pub(super) fn begin(
     caller: &Caller<'_>,
     request: BeginDeltaRun,
 ) -> Result<OpenedDeltaRun> {
-    let BeginDeltaRun { source, mode, client, lease_seconds } = request;
+    let BeginDeltaRun { source, mode, of, client, lease_seconds } = request;
+    are_keys(of.as_slice()).map_err(Problem::usage)?;
     let lease_ms = lease_seconds.map_or(limits::DELTA_LEASE_MS, |seconds| i64::from(seconds) * 1_000);
     if !(1_000..=limits::DELTA_LEASE_MS_MAX).contains(&lease_ms) {
         let most = limits::DELTA_LEASE_MS_MAX / 1_000;
@@ -190,7 +191,7 @@ pub(super) fn begin(
         DeltaMode::Additive => engine_runs::DeltaMode::Additive,
     };
     let run = with(context, (&source, caller), |engine, job| {
-        Ok(engine.open_delta_run(job, (mode, lease_ms), (&client, &digest(&token)))?)
+        Ok(engine.open_delta_run(job, (mode, lease_ms, of.as_deref()), (&client, &digest(&token)))?)
     })?;
     Ok(OpenedDeltaRun { run, token, lease_seconds: (lease_ms / 1_000) as u32 })
 }
@@ -203,8 +204,7 @@ pub(super) fn check(
     let CheckRecords { source, run, token, records } = request;
     refuse_too_many(records.len())?;
     let digest = digest(&token);
-    let checks: Vec<Check<'_>> =
-        records.iter().map(|record| Check { key: &record.key, hash: record.hash.as_deref() }).collect();
+    let checks = checks_of(&records)?;
     let checked = with(context, (&source, caller), |engine, job| {
         Ok(engine.check(job, Claim { epoch: run, token: &digest }, &checks)?)
     })?;
@@ -214,6 +214,36 @@ pub(super) fn check(
         Checked::Unchanged => CheckedItem::Unchanged,
     };
     Ok(CheckedRecords { results: checked.into_iter().map(word).collect() })
+}
+
+/// What is said of records beside their keys, as the engine takes it.
+fn checks_of(records: &[Ledger]) -> Result<Vec<Check<'_>>> {
+    let check = |record: &'_ Ledger| are_keys(&record.parents).map_err(Problem::usage);
+    records.iter().try_for_each(check)?;
+    Ok(records
+        .iter()
+        .map(|Ledger { key, hash, parents, shallow }| Check {
+            key,
+            hash: hash.as_deref(),
+            parents,
+            is_shallow: *shallow,
+        })
+        .collect())
+}
+
+pub(super) fn visit(
+    context: &Context<'_>,
+    caller: &Caller<'_>,
+    request: VisitRecords,
+) -> Result<VisitedRecords> {
+    let VisitRecords { source, run, token, records } = request;
+    refuse_too_many(records.len())?;
+    let visits = checks_of(&records)?;
+    let found = with(context, (&source, caller), |engine, job| {
+        Ok(engine.visit(job, Claim { epoch: run, token: &digest(&token) }, &visits)?)
+    })?;
+    let unknown = records.iter().zip(found).filter(|(_, found)| !found).map(|(record, _)| record.key.clone());
+    Ok(VisitedRecords { run, unknown: unknown.collect() })
 }
 
 pub(super) fn touch(context: &Context<'_>, caller: &Caller<'_>, request: TouchRecords) -> Result<Touched> {
@@ -286,6 +316,7 @@ pub(super) fn look_at(reader: &Reader, job: Job, now: i64) -> Result<DeltaRunLoo
         veto: run.veto,
         deleted: run.deleted,
         drained_at: run.drained_at,
+        of: run.compound,
         ..of_source
     }))
 }

@@ -3,7 +3,7 @@
 use ingather_model::ids::JobId;
 
 use crate::db::{Row, Sql, Value};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::failpoints::{Failpoint, failpoint};
 use crate::queries;
 
@@ -40,6 +40,25 @@ pub struct DeltaRun {
     pub last_ticket: Option<i64>,
     /// When no ticket up to that one was open any more, and outputs had committed.
     pub drained_at: Option<i64>,
+    /// The key of the compound that it goes over; none: over the whole source.
+    pub compound: Option<String>,
+}
+
+/// What a delta run notes of what it met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Documents of records that are there.
+    Met,
+    /// Documents of compounds that stand for all that is in them, at every depth.
+    Covers,
+    /// Documents of compounds that were met anew: what is in them was met one by one.
+    Listed,
+    /// Hashes of keys that its client could not read.
+    Touched,
+}
+
+impl Mark {
+    const ALL: [Mark; 4] = [Mark::Met, Mark::Covers, Mark::Listed, Mark::Touched];
 }
 
 impl DeltaRun {
@@ -66,6 +85,7 @@ fn read(row: &Row<'_>) -> Result<DeltaRun> {
         deleted: row.int(12)?,
         last_ticket: row.opt_int(13)?,
         drained_at: row.opt_int(14)?,
+        compound: row.opt_text(15)?,
     })
 }
 
@@ -99,6 +119,7 @@ pub fn open(sql: &mut Sql<'_>, job: JobId, run: &DeltaRun) -> Result<()> {
         Value::Int(run.watermark),
         Value::Int(run.opened_at),
         Value::Int(run.lease_ms),
+        Value::OptText(run.compound.as_deref()),
     ];
     sql.execute(&queries::DELTA_RUN_OPEN, &values)?;
     Ok(())
@@ -198,12 +219,13 @@ pub fn renew(sql: &mut Sql<'_>, now: i64) -> Result<()> {
     Ok(())
 }
 
-/// Documents of records that a delta run has met, as bytes of a bitmap.
+/// Something that a delta run has met, as bytes of a bitmap.
 ///
 /// # Errors
 /// What the database says.
-pub fn mark(sql: &mut Sql<'_>, job: JobId, epoch: i64, ids: &[u8]) -> Result<()> {
-    let values = [Value::Int(job.0), Value::Int(epoch), Value::OptBytes(Some(ids))];
+pub fn mark(sql: &mut Sql<'_>, job: JobId, epoch: i64, (mark, ids): (Mark, &[u8])) -> Result<()> {
+    let kind = Value::Int(mark as i64);
+    let values = [Value::Int(job.0), Value::Int(epoch), kind, Value::OptBytes(Some(ids))];
     sql.execute(&queries::DELTA_MARK_ADD, &values)?;
     Ok(())
 }
@@ -212,9 +234,22 @@ pub fn mark(sql: &mut Sql<'_>, job: JobId, epoch: i64, ids: &[u8]) -> Result<()>
 ///
 /// # Errors
 /// What the database says.
-pub fn marks(sql: &mut Sql<'_>, job: JobId, epoch: i64, after: i64) -> Result<Vec<(i64, Vec<u8>)>> {
+pub fn marks(sql: &mut Sql<'_>, job: JobId, epoch: i64, after: i64) -> Result<Vec<(i64, Mark, Vec<u8>)>> {
     let values = [Value::Int(job.0), Value::Int(epoch), Value::Int(after)];
     sql.query(&queries::DELTA_MARK_LIST, &values, |row| {
-        Ok((row.int(0)?, row.opt_bytes(1)?.unwrap_or_default()))
+        let kind = row.int(1)?;
+        let mark = Mark::ALL.into_iter().find(|mark| *mark as i64 == kind);
+        let mark =
+            mark.ok_or_else(|| StoreError::Damaged(format!("a delta run has marks of kind {kind}")))?;
+        Ok((row.int(0)?, mark, row.opt_bytes(2)?.unwrap_or_default()))
     })
+}
+
+/// The same of one kind.
+///
+/// # Errors
+/// What the database says.
+pub fn marks_of(sql: &mut Sql<'_>, job: JobId, epoch: i64, mark: Mark) -> Result<Vec<Vec<u8>>> {
+    let values = [Value::Int(job.0), Value::Int(epoch), Value::Int(mark as i64)];
+    sql.query(&queries::DELTA_MARK_OF_KIND, &values, |row| Ok(row.opt_bytes(0)?.unwrap_or_default()))
 }

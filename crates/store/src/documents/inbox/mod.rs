@@ -1,6 +1,7 @@
-//! What applications have pushed (decision 0051): records by the document that each is, tickets, delta runs, and channels.
+//! What applications have pushed (decision 0051): records by the document that each is, tickets, delta runs, compounds, and channels.
 
 pub mod channels;
+pub mod compounds;
 pub mod delta_runs;
 pub mod tickets;
 
@@ -29,6 +30,10 @@ pub struct Record {
     pub buffered_since: i64,
     /// What its client counts its versions by.
     pub client_version: Option<i64>,
+    /// Whether others may be in it.
+    pub is_compound: bool,
+    /// What its versions are told by once the delta run that it was pushed in is finished.
+    pub pending_hash: Option<String>,
 }
 
 /// A record as the inbox hands it out.
@@ -136,6 +141,8 @@ pub fn get(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<Record>> {
             acl: row.opt_text(4)?,
             buffered_since: row.int(5)?,
             client_version: row.opt_int(6)?,
+            is_compound: row.int(7)? == 1,
+            pending_hash: row.opt_text(8)?,
         })
     })
 }
@@ -153,6 +160,8 @@ pub fn put(sql: &mut Sql<'_>, job: JobId, records: &[NewRecord<'_>]) -> Result<(
     let hashes: Vec<Option<&str>> = records.iter().map(|(record, _)| record.hash.as_deref()).collect();
     let acls: Vec<Option<&str>> = records.iter().map(|(record, _)| record.acl.as_deref()).collect();
     let versions: Vec<Option<i64>> = records.iter().map(|(record, _)| record.client_version).collect();
+    let pending: Vec<Option<&str>> =
+        records.iter().map(|(record, _)| record.pending_hash.as_deref()).collect();
     let columns = [
         Column::Ints(&ints(|record| record.document)),
         Column::Same(job.0),
@@ -162,6 +171,8 @@ pub fn put(sql: &mut Sql<'_>, job: JobId, records: &[NewRecord<'_>]) -> Result<(
         Column::OptTexts(&acls),
         Column::Ints(&ints(|record| record.buffered_since)),
         Column::OptInts(&versions),
+        Column::Ints(&ints(|record| i64::from(record.is_compound))),
+        Column::OptTexts(&pending),
     ];
     sql.execute_many(&queries::RECORD_PUT, &columns)?;
     let (mut ids, mut abouts, mut contents, mut gone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -250,6 +261,15 @@ pub fn forget_hashes(sql: &mut Sql<'_>, documents: &[i64]) -> Result<u64> {
     Ok(forgotten)
 }
 
+/// What versions of a record are told by from now on, where it is there.
+///
+/// # Errors
+/// What the database says.
+pub fn set_hash(sql: &mut Sql<'_>, document: i64, hash: &str) -> Result<()> {
+    sql.execute(&queries::RECORD_SET_HASH, &[Value::Int(document), Value::Text(hash)])?;
+    Ok(())
+}
+
 /// How many records of a job are to be there.
 ///
 /// # Errors
@@ -273,6 +293,7 @@ pub fn present(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<i64>> {
 pub fn remove(sql: &mut Sql<'_>, documents: &[i64]) -> Result<()> {
     sql.execute(&queries::RECORD_REMOVE, &[Value::Ints(documents)])?;
     sql.execute(&queries::RECORD_REMOVE_CONTENT, &[Value::Ints(documents)])?;
+    compounds::remove(sql, documents)?;
     forget_before(sql, documents)
 }
 
@@ -286,6 +307,7 @@ pub fn drop(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<()> {
         &queries::RECORD_DROP_BEFORE,
         &queries::RECORD_DROP_CONTENT,
         &queries::RECORD_DROP,
+        &queries::RECORD_PARENT_DROP,
         &queries::TICKET_DROP,
         &queries::DELTA_RUN_DROP,
     ] {

@@ -206,3 +206,57 @@ fn a_purge_that_a_kill_cuts_off_is_made_again() {
         sandbox.run(&["verify"]).exits(0);
     }
 }
+
+#[test]
+fn what_is_in_an_archive_stays_while_that_does_and_goes_with_it() {
+    for kept in [Kept::Sqlite, Kept::Postgres] {
+        let sandbox = Sandbox::new(kept);
+        let source = Source::begin(&sandbox);
+        let compound = |key: &str, kind: &str, parents: &[&str]| json!({"key": key, "text": "lamp", "hash": "1", "access": ["everybody"], "compound": kind, "parents": parents});
+        let member = |key: &str, parents: &[&str]| json!({"key": key, "text": "lamp", "hash": "1", "access": ["everybody"], "parents": parents});
+        let records = json!([
+            compound("zip", "drop", &[]),
+            compound("zip/inner", "drop", &["zip"]),
+            member("zip/a", &["zip"]),
+            member("zip/inner/b", &["zip/inner"]),
+            member("zip/inner/c", &["zip/inner", "folder"])
+        ]);
+        source.post("records", &json!({"records": records})).is(200);
+        comes(|| found(&sandbox) == 3, "what is in the archives is found, and they are not");
+        let wrong = source
+            .post("records", &json!({"records": [member("a", &["a"]), member("b", &[""])]}))
+            .is(200)
+            .json();
+        assert_eq!(
+            wrong["results"].as_array().unwrap().iter().filter(|one| one["result"] == "refused").count(),
+            2
+        );
+
+        // One answer stands for all that is in an archive, at every depth.
+        let (run, token) = source.open(&json!({}));
+        let within = |run: i64, token: &Value, path: &str, mut body: Value| {
+            body["token"] = token.clone();
+            source.post(&format!("runs/{run}/{path}"), &body).is(200).json()
+        };
+        let checked = within(run, &token, "check", json!({"records": [{"key": "zip", "hash": "1"}]}));
+        assert_eq!(checked["results"], json!(["unchanged"]));
+        assert_eq!(within(run, &token, "finish", json!({"complete": true}))["deleted"], 0);
+
+        // A run over one archive: what it has not met of that goes, and what another one holds stays.
+        let (run, token) = source.open(&json!({"of": "zip"}));
+        assert_eq!(source.get("run").is(200).json()["of"], "zip");
+        let visited = within(run, &token, "visit", json!({"records": [{"key": "zip/a"}, {"key": "none"}]}));
+        assert_eq!(visited["unknown"], json!(["none"]));
+        let unmet = source.get(&format!("runs/{run}/obsolete?of=zip/inner")).is(200).json();
+        assert_eq!(unmet["keys"], json!(["zip/inner/b"]));
+        assert_eq!(within(run, &token, "obsolete", json!({"of": "zip/inner"}))["deleted"], 1);
+        assert_eq!(within(run, &token, "finish", json!({"complete": true}))["deleted"], 2);
+        comes(|| found(&sandbox) == 2, "one of two archives, and what is in it alone, is gone");
+
+        source.post("records", &json!({"records": [{"key": "zip", "delete": true}]})).is(200);
+        comes(|| found(&sandbox) == 1, "what a folder holds that nobody pushed stays");
+        assert_eq!(source.records(), 1);
+        source.post("records", &json!({"records": [{"key": "folder", "delete": true}]})).is(200);
+        comes(|| found(&sandbox) == 0, "and goes with that");
+    }
+}

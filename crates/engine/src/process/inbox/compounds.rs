@@ -1,0 +1,248 @@
+//! Compounds: records that others are in, such as an archive, a mail with attachments, or a folder. A record may be in several, and a compound in itself:
+//! what is in one is found from it, and life does not go round in circles.
+
+use std::collections::BTreeSet;
+
+use ingather_model::ids::JobId;
+use ingather_model::key::{DocumentKey, parent_bytes};
+use ingather_model::lifecycle::outcome::FailureKind;
+use ingather_model::limits;
+use ingather_store::documents;
+use ingather_store::documents::inbox::compounds;
+use ingather_store::documents::inbox::delta_runs::{self, Mark};
+use ingather_store::documents::inbox::{self as records, Record};
+use ingather_store::failpoints::{Failpoint, failpoint};
+use ingather_store::jobs::Job;
+use ingather_store::{Sql, StoreError, queue, states};
+use roaring::RoaringTreemap;
+
+use super::claims::{self, Claim};
+use super::{Ask, InboxOf, Push, documents_of};
+use crate::delivery::writer::Writer;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::run::id_set;
+
+type StoreResult<T> = std::result::Result<T, StoreError>;
+
+/// All that is in compounds, at every depth, without these themselves unless they are in each other.
+pub(super) fn reach(sql: &mut Sql<'_>, compounds: &RoaringTreemap) -> StoreResult<RoaringTreemap> {
+    let (mut found, mut next) = (RoaringTreemap::new(), compounds.clone());
+    while !next.is_empty() {
+        let ids: Vec<i64> = next.iter().map(|id| id as i64).collect();
+        let mut below = RoaringTreemap::new();
+        for ids in ids.chunks(limits::RECORDS_AT_ONCE_MAX) {
+            below.extend(compounds::children(sql, ids)?.into_iter().map(|id| id as u64));
+        }
+        next = &below - &found;
+        found |= below;
+    }
+    Ok(found)
+}
+
+/// What is in one compound, by its key: all of it, and what no other compound holds, the deepest first.
+pub(super) struct Beneath {
+    pub(super) all: RoaringTreemap,
+    pub(super) alone: Vec<i64>,
+}
+
+/// What is in a compound at every depth, and what of that is in no other compound that is there.
+pub(super) fn beneath(sql: &mut Sql<'_>, job: JobId, key: DocumentKey) -> StoreResult<Beneath> {
+    let root = documents_of(sql, job, &[key])?.into_values().next();
+    let mut all = RoaringTreemap::new();
+    let mut levels = vec![direct(sql, job, key)?];
+    while let Some(last) = levels.last().filter(|last| !last.is_empty()) {
+        let last: RoaringTreemap = last.iter().map(|id| *id as u64).collect();
+        all |= &last;
+        let mut below = Vec::new();
+        for ids in levels.last().map(|last| last.chunks(limits::RECORDS_AT_ONCE_MAX)).into_iter().flatten() {
+            below.extend(compounds::children(sql, ids)?);
+        }
+        let below: BTreeSet<i64> =
+            below.into_iter().filter(|id| !all.contains(*id as u64) && Some(*id) != root).collect();
+        levels.push(below.into_iter().collect());
+    }
+    let kept = kept_by_others(sql, (key, root), &all)?;
+    let deepest_first = levels.into_iter().rev().flatten();
+    let alone = deepest_first.filter(|id| !kept.contains(*id as u64)).collect();
+    Ok(Beneath { all, alone })
+}
+
+/// What is in a compound, one level deep.
+fn direct(sql: &mut Sql<'_>, job: JobId, key: DocumentKey) -> StoreResult<Vec<i64>> {
+    let mut found = Vec::new();
+    loop {
+        let after = found.last().copied().unwrap_or(i64::MIN);
+        let page = compounds::children_of(sql, job, key, (after, limits::RECORDS_AT_ONCE_MAX))?;
+        match page.is_empty() {
+            true => return Ok(found),
+            false => found.extend(page),
+        }
+    }
+}
+
+/// Those of records that are in a compound which is not among them, nor the one that they all are in; and what is in those.
+fn kept_by_others(
+    sql: &mut Sql<'_>,
+    (key, root): (DocumentKey, Option<i64>),
+    all: &RoaringTreemap,
+) -> StoreResult<RoaringTreemap> {
+    if failpoint(Failpoint::OtherParentsIgnored) {
+        return Ok(RoaringTreemap::new());
+    }
+    let is_other = |parent: &compounds::Parent| {
+        let is_root = parent.key == key || (root.is_some() && parent.compound == root);
+        let is_among = parent.compound.is_some_and(|id| all.contains(id as u64));
+        !is_root && !is_among && !parent.is_deleted
+    };
+    let ids: Vec<i64> = all.iter().map(|id| id as i64).collect();
+    let mut kept = RoaringTreemap::new();
+    for ids in ids.chunks(limits::RECORDS_AT_ONCE_MAX) {
+        let held = compounds::parents(sql, ids)?.into_iter().filter(is_other);
+        kept.extend(held.map(|parent| parent.document as u64));
+    }
+    let below = reach(sql, &kept)?;
+    Ok(kept | below)
+}
+
+/// Which compounds have something in them that could not be delivered, so that nobody passes over them.
+pub(super) enum Failing {
+    /// These.
+    Are(RoaringTreemap),
+    /// More than are looked up.
+    All,
+}
+
+impl Failing {
+    pub(super) fn has(&self, compound: i64) -> bool {
+        match self {
+            Failing::Are(ids) => ids.contains(compound as u64),
+            Failing::All => true,
+        }
+    }
+}
+
+/// The compounds, at every height, that records are in which failed for good.
+pub(super) fn failing(sql: &mut Sql<'_>, job: JobId) -> StoreResult<Failing> {
+    let failed = queue::failures_of(sql, job, FailureKind::Failed, limits::FAILED_LOOKED_UP_MAX + 1)?;
+    if failed.len() > limits::FAILED_LOOKED_UP_MAX {
+        return Ok(Failing::All);
+    }
+    let (mut found, mut next) = (RoaringTreemap::new(), failed);
+    while !next.is_empty() {
+        let mut above = RoaringTreemap::new();
+        for ids in next.chunks(limits::RECORDS_AT_ONCE_MAX) {
+            let parents = compounds::parents(sql, ids)?.into_iter();
+            above.extend(parents.filter_map(|parent| parent.compound).map(|id| id as u64));
+        }
+        next = (&above - &found).iter().map(|id| id as i64).collect();
+        found |= above;
+    }
+    Ok(Failing::Are(found))
+}
+
+/// A delta run that goes over one compound lists what is in it anew.
+pub(super) fn list_anew(sql: &mut Sql<'_>, (job, epoch): (JobId, i64), key: DocumentKey) -> StoreResult<()> {
+    let root: RoaringTreemap = documents_of(sql, job, &[key])?.into_values().map(|id| id as u64).collect();
+    match root.is_empty() {
+        true => Ok(()),
+        false => delta_runs::mark(sql, job, epoch, (Mark::Listed, &id_set::to_bytes(&root))),
+    }
+}
+
+fn marked(sql: &mut Sql<'_>, (job, epoch): (JobId, i64), mark: Mark) -> StoreResult<RoaringTreemap> {
+    let mut marked = RoaringTreemap::new();
+    for piece in delta_runs::marks_of(sql, job, epoch, mark)? {
+        marked |= id_set::from_bytes(&piece)?;
+    }
+    Ok(marked)
+}
+
+/// Those of hashes of keys which a delta run has not noted as unreadable yet: how many. They are noted.
+pub(super) fn note_unread(
+    sql: &mut Sql<'_>,
+    (job, epoch): (JobId, i64),
+    hashes: RoaringTreemap,
+) -> StoreResult<i64> {
+    if hashes.is_empty() {
+        return Ok(0);
+    }
+    let new = hashes - marked(sql, (job, epoch), Mark::Touched)?;
+    if !new.is_empty() {
+        delta_runs::mark(sql, job, epoch, (Mark::Touched, &id_set::to_bytes(&new)))?;
+    }
+    Ok(new.len() as i64)
+}
+
+impl Engine {
+    /// A delta run is complete: what is not in compounds any more that were met anew is in them no more, and what their versions are told by counts.
+    pub(super) fn settle_compounds(&self, job: &Job, claim: Claim<'_>, is_full: bool) -> Result<()> {
+        let of = (job.id, claim.epoch);
+        let listed = self.reader.read(|sql| {
+            let covers = marked(sql, of, Mark::Covers)?;
+            Ok::<_, StoreError>(marked(sql, of, Mark::Listed)? - covers)
+        })?;
+        let listed: Vec<i64> = listed.iter().map(|id| id as i64).collect();
+        for ids in listed.chunks(limits::RECORDS_AT_ONCE_MAX) {
+            self.within(job, claim, |sql, _, _| {
+                let ids = states::hold(sql, ids)?;
+                if is_full {
+                    compounds::prune(sql, &ids, claim.epoch)?;
+                }
+                compounds::settle_hashes(sql, &ids)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what is in compounds that are about to be deleted, and in no other one: the deepest first, as a client would. What is pushed meanwhile stays.
+    pub(super) fn delete_beneath(
+        &self,
+        (writer, inbox): &(Writer, InboxOf<'_>),
+        claim: Option<Claim<'_>>,
+        pushes: &[Push],
+    ) -> Result<()> {
+        if failpoint(Failpoint::CompoundGoesAlone) {
+            return Ok(());
+        }
+        let (job, hasher) = (inbox.job, self.reader.hasher());
+        let deleted = pushes.iter().filter(|push| matches!(push.ask, Ask::Delete));
+        let keys: Vec<DocumentKey> =
+            deleted.map(|push| hasher.key(&push.key, parent_bytes(&push.key))).collect();
+        let going = self.reader.read(|sql| {
+            let mut going = Vec::new();
+            for key in &keys {
+                // One that nobody has pushed may have something in it as well.
+                if !compounds::children_of(sql, job.id, *key, (i64::MIN, 1))?.is_empty() {
+                    going.extend(beneath(sql, job.id, *key)?.alone);
+                }
+            }
+            Ok::<_, StoreError>(going)
+        })?;
+        if going.is_empty() {
+            return Ok(());
+        }
+        let last = self.in_source(writer, job, |sql, _| Ok(Ok(records::tickets::take(sql, 1)?)))?;
+        for ids in going.chunks(limits::RECORDS_AT_ONCE_MAX) {
+            self.in_source(writer, job, |sql, now| {
+                if let Some(claim) = claim
+                    && let Err(error) = claims::claimed(sql, job, claim, now)?
+                {
+                    return Ok(Err(error));
+                }
+                let known = states::hold(sql, ids)?;
+                let is_going = |record: &Record| record.present && record.ticket <= last;
+                let going = records::get(sql, &known)?.into_iter().filter(is_going);
+                let going: Vec<i64> = going.map(|record| record.document).collect();
+                records::leave_before(sql, &going, None)?;
+                let names = documents::names(sql, &going)?;
+                let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
+                let pushes: Vec<Push> = names.into_iter().map(delete).collect();
+                self.accept_in(sql, (inbox, (None, None), now), &pushes.iter().collect::<Vec<_>>())?;
+                Ok(Ok(()))
+            })?;
+            self.process.pushed(job.id, writer.call.now());
+        }
+        Ok(())
+    }
+}
