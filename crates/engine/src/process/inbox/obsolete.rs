@@ -11,7 +11,7 @@ use ingather_store::{Reader, StoreError, states};
 use roaring::RoaringTreemap;
 
 use super::claims::{Claim, DeltaMode, Finished, OPEN, is_locked, locked, not_open};
-use super::{Ask, InboxOf, Push};
+use super::{Ask, InboxOf, Push, Via};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::run::id_set;
@@ -218,7 +218,7 @@ impl Engine {
             let names = documents::names(sql, &still)?;
             let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
             let pushes: Vec<Push> = names.into_iter().map(delete).collect();
-            self.accept_in(sql, (inbox, None, now), &pushes.iter().collect::<Vec<_>>())?;
+            self.accept_in(sql, (inbox, Via::default(), now), &pushes.iter().collect::<Vec<_>>())?;
             delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))?;
             Ok((pushes.len() as u64, since))
         })?;
