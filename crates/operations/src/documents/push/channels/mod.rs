@@ -253,3 +253,34 @@ pub static ABORT: Answering<NameChannel, ChannelLook> = Answering {
     ),
     run: work::abort,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::tests::asked_of;
+    use crate::operation::Role;
+
+    /// Coverage S2.42: nothing delivers beside a command, and nothing sends reports.
+    #[test]
+    fn what_is_not_offered_is_not_among_the_capabilities_and_opens_no_channel() {
+        let roles = &[Role::Pusher, Role::Operator];
+        let offered = asked_of(None, roles, |context, caller| {
+            CAPABILITIES_OF.call(context, caller, AskCapabilities {})
+        })
+        .unwrap();
+        assert_eq!(offered.modes, [ChannelMode::Async]);
+        assert_eq!(offered.transports, ["log"]);
+        for wanted in [
+            serde_json::json!({"source": "tickets", "mode": "sync"}),
+            serde_json::json!({"source": "tickets", "webhook": {"url": "https://a.example/", "secret": "0123456789abcdef"}}),
+        ] {
+            let wanted: OpenChannel = serde_json::from_value(wanted).unwrap();
+            let refused =
+                asked_of(None, roles, |context, caller| OPEN.call(context, caller, wanted)).unwrap_err();
+            assert_eq!(refused.code, Code::UnsupportedMode);
+        }
+        let none = ListChannels { after: 0, limit: 100 };
+        let listed = asked_of(None, roles, |context, caller| LIST.call(context, caller, none)).unwrap();
+        assert!(listed.channels.is_empty());
+    }
+}
