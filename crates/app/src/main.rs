@@ -8,6 +8,7 @@ mod exit;
 mod handles;
 mod interrupt;
 mod readers;
+mod reports;
 mod selftest;
 mod service;
 mod show;

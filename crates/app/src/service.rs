@@ -52,6 +52,8 @@ pub(crate) struct Running {
     changes: Arc<Changes>,
     /// Told when something is to be done that has no time of its own.
     pub(crate) chores: Arc<Changes>,
+    /// Wakes what sends reports.
+    pub(crate) reports: Arc<Changes>,
     /// What works from its beginning to its end.
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Who hears of what happens to runs.
@@ -175,6 +177,7 @@ impl Running {
             runs: Arc::default(),
             changes: Arc::default(),
             chores: Arc::default(),
+            reports: Arc::default(),
             threads: Mutex::default(),
             listeners: Mutex::default(),
             links: Links::default(),
@@ -191,6 +194,9 @@ impl Running {
             }
         });
         running.process.notify_of_all(running.given.notifiers.of_all.clone());
+        if let Some(sender) = ingather_notify::sinks().map_err(Failure::unable)? {
+            running.process.report_by(sender);
+        }
         let reader = running.writing.store.reader().clone();
         let engine = running.context().engine(reader, Some(&running.writing), &[]);
         let (lost, cancel) = (running.lost.clone(), interrupt::cancel());
@@ -228,6 +234,7 @@ impl Running {
         interrupt::cancel().cancel();
         self.changes.tell();
         self.chores.tell();
+        self.reports.tell();
         let threads = std::mem::take(&mut *locked(&self.threads));
         for thread in threads {
             // A panic of it was told by its hook.

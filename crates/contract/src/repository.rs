@@ -16,6 +16,7 @@ use crate::call::CallContext;
 use crate::inbox::{Files, Inbox};
 use crate::refers::Refers;
 use crate::settings::Schema;
+use crate::sink::Allowed;
 
 /// A kind of repository, as registered.
 pub struct RepositoryKind {
@@ -287,6 +288,8 @@ pub struct Receives {
     pub buffering: Buffering,
     /// What may be named as the content of records; none: no file.
     pub files: Option<Arc<dyn Files>>,
+    /// Where reports may be sent.
+    pub sinks: Arc<dyn Allowed>,
 }
 
 /// How long what is pushed of a record is buffered, so that what follows soon takes its place; zero: not at all (coverage S4.26).

@@ -73,6 +73,10 @@ pub enum Refusal {
     Ended,
     /// The channel takes nothing more for a time.
     Throttled,
+    /// The sink of a channel does not take its first report.
+    Sink,
+    /// The sink of a channel was not told of what was pushed: nothing of it is taken.
+    NotReported,
 }
 
 impl Refusal {
@@ -99,6 +103,8 @@ impl Refusal {
         Refusal::NoSuchChannel,
         Refusal::Ended,
         Refusal::Throttled,
+        Refusal::Sink,
+        Refusal::NotReported,
     ];
 
     /// The word.
@@ -125,6 +131,8 @@ impl Refusal {
             Refusal::NoSuchChannel => "no_such_channel",
             Refusal::Ended => "shutdown",
             Refusal::Throttled => "throttled",
+            Refusal::Sink => "sink_failed",
+            Refusal::NotReported => "report_failed",
         }
     }
 }

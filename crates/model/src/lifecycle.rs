@@ -310,7 +310,7 @@ pub mod channel {
         Move { from: &[Gone],        on: Open,      to: Running,     by: &[Client],                             since: Now, why: "its source is there, and everything that it asks for is offered" },
         Move { from: &[Running],     on: Throttle,  to: Throttling,  by: &[Lister],                             since: Now, why: "more than 80 % of what may be open is" },
         Move { from: &[Throttling],  on: Relax,     to: Running,     by: &[Finisher],                           since: Now, why: "less than 50 % of what may be open is" },
-        Move { from: OPEN,           on: Terminate, to: Terminating, by: &[Client, Person, Scheduler, Sweeper], since: Now, why: "its client or a person asked, gave no sign of life, was throttled for too long, or its source is being deleted" },
+        Move { from: OPEN,           on: Terminate, to: Terminating, by: &[Client, Person, Scheduler, Sweeper], since: Now, why: "its client or a person asked, gave no sign of life, was throttled or had no sink that takes reports for too long, or its source is being deleted" },
         Move { from: &[Terminating], on: Finish,    to: Terminated,  by: &[Finisher],                           since: Now, why: "everything that it took has its report" },
         Move { from: &[Terminated],  on: Forget,    to: Gone,        by: &[Sweeper],                            since: Now, why: "its last report is as old as reports are kept" },
     ];

@@ -9,6 +9,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use ingather_contract::addresses::is_public;
 use ingather_contract::call::CallContext;
 use ingather_contract::notifier::{Notice, Notifier};
+use ingather_contract::sink::{Message, Sender, Unheard};
 use ingather_model::fault::Fault;
 use ingather_model::limits;
 use rustls::pki_types::CertificateDer;
@@ -51,6 +52,7 @@ impl Webhook {
     }
 }
 
+/// Asks servers over HTTP. `private`: also such that only this machine or its network reaches.
 fn agent(private: bool, ca_file: Option<&Path>) -> Result<Agent, String> {
     let mut roots: Vec<Certificate<'static>> = Vec::new();
     let mut add = |der: CertificateDer<'_>| roots.push(Certificate::from_der(der.as_ref()).to_owned());
@@ -64,7 +66,9 @@ fn agent(private: bool, ca_file: Option<&Path>) -> Result<Agent, String> {
         .build();
     let config = Agent::config_builder()
         .tls_config(tls)
-        .timeout_global(Some(Duration::from_millis(limits::NOTICE_MS_MAX)))
+        .timeout_global(Some(Duration::from_millis(limits::NOTICE_MS_MAX.min(limits::SINK_ANSWER_MS))))
+        // A connection that rests may be closed by the other side just when it is used: nobody could tell then whether the message came.
+        .max_idle_connections(0)
         // Whoever is asked could send the notice to somebody else, inside the network.
         .max_redirects(0)
         .max_redirects_will_error(false)
@@ -88,20 +92,29 @@ fn signature(secret: &[u8], id: &str, at: i64, body: &str) -> String {
     format!("v1={hex}")
 }
 
+/// Posts a body, signed; the status of the answer.
+fn post(
+    agent: &Agent,
+    url: &Uri,
+    (secret, id): (&str, &str),
+    (at, body): (i64, &str),
+) -> Result<u16, ureq::Error> {
+    let sent = agent
+        .post(url)
+        .header("content-type", "application/json")
+        .header("idempotency-key", id)
+        .header("ingather-timestamp", at.to_string())
+        .header("ingather-signature", signature(secret.as_bytes(), id, at, body))
+        .send(body)?;
+    Ok(sent.status().as_u16())
+}
+
 impl Notifier for Webhook {
     fn tell(&self, call: &CallContext, notice: &Notice) -> Result<(), Fault> {
         let secret = read_secret(&self.secret_file).map_err(|why| Fault::passing("secret", why))?;
         let (at, body) = (call.clock.now().div_euclid(1_000), notice.body.to_string());
-        let sent = self
-            .agent
-            .post(&self.url)
-            .header("content-type", "application/json")
-            .header("idempotency-key", &notice.id)
-            .header("ingather-timestamp", at.to_string())
-            .header("ingather-signature", signature(secret.as_bytes(), &notice.id, at, &body))
-            .send(&body);
-        let status = match sent {
-            Ok(answer) => answer.status().as_u16(),
+        let status = match post(&self.agent, &self.url, (&secret, &notice.id), (at, &body)) {
+            Ok(status) => status,
             Err(error) => {
                 let why = error.to_string();
                 return Err(match why.contains(PRIVATE) {
@@ -128,6 +141,56 @@ impl Notifier for Webhook {
     fn describe(&self) -> String {
         // A path may hold what only those know who may ask there.
         format!("asks {}", self.url.authority().map_or("", |authority| authority.as_str()))
+    }
+}
+
+/// Sends messages to sinks of channels. Which addresses these are at is a setting of their sources; whoever may configure one says so of addresses of this network, too.
+pub(crate) struct Sinks {
+    agent: Agent,
+}
+
+impl Sinks {
+    pub(crate) fn open() -> Result<Sinks, String> {
+        Ok(Sinks { agent: agent(true, None)? })
+    }
+}
+
+impl Sender for Sinks {
+    fn send(&self, call: &CallContext, message: &Message<'_>) -> Result<(), Unheard> {
+        let refused = |why: String| Unheard::Refused(format!("the sink {why}"));
+        let url: Uri = message
+            .url
+            .parse()
+            .map_err(|error| refused(format!("has an address that cannot be read: {error}")))?;
+        let at = call.clock.now().div_euclid(1_000);
+        match post(&self.agent, &url, (message.secret, message.id), (at, message.body)) {
+            Ok(200..=299) => Ok(()),
+            Ok(status @ 300..=399) => {
+                Err(refused(format!("answers with {status}, which leads elsewhere; no redirect is followed")))
+            }
+            Ok(status) => Err(refused(format!("answers with {status}"))),
+            Err(error) if never_came(&error) => Err(refused(format!("cannot be reached: {error}"))),
+            Err(error) => Err(Unheard::Lost(format!("the sink does not answer: {error}"))),
+        }
+    }
+}
+
+/// Whether it is certain that nothing was sent.
+fn never_came(error: &ureq::Error) -> bool {
+    use std::io::ErrorKind::{AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable};
+    match error {
+        ureq::Error::BadUri(_)
+        | ureq::Error::HostNotFound
+        | ureq::Error::ConnectionFailed
+        | ureq::Error::Tls(_) => true,
+        ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => true,
+        ureq::Error::Io(error) => {
+            matches!(
+                error.kind(),
+                ConnectionRefused | AddrNotAvailable | HostUnreachable | NetworkUnreachable
+            )
+        }
+        _ => false,
     }
 }
 

@@ -92,6 +92,8 @@ problems! {
     NoSuchChannel = "no_such_channel", 404, USAGE, "There is no such channel.", "`GET /api/v1/channels` has those that there are; open another one.";
     Shutdown = "shutdown", 410, USAGE, "The channel takes nothing any more.", "Open another one.";
     Throttled = "throttled", 429, UNABLE, "The channel, or its source, takes nothing more for a time.", "Push again later: a channel takes more when reports say that tickets are completed, a source as many a minute as its settings say.";
+    SinkFailed = "sink_failed", 502, UNABLE, "The webhook of the channel does not take its first report.", "See to it that it answers with 2xx within ten seconds, and open the channel again.";
+    ReportFailed = "report_failed", 502, UNABLE, "The webhook of the channel was not told of these records: none of them is taken.", "Push them again when it answers; what it may have heard of them is completed as failed (`queue_aborted`).";
     UnsupportedMode = "unsupported_mode", 501, UNABLE, "The mode is not offered.", "Take one of `GET /api/v1/capabilities`.";
     BadToken = "bad_token", 412, USAGE, "The token does not belong to the delta run.", "Send the one that the run was opened with.";
     NoSuchApiKey = "no_such_api_key", 404, USAGE, "There is no API key of that name.", "Take a name of `ingather api-key list`.";
@@ -269,6 +271,8 @@ impl From<Refusal> for Code {
             Refusal::NoSuchChannel => Code::NoSuchChannel,
             Refusal::Ended => Code::Shutdown,
             Refusal::Throttled => Code::Throttled,
+            Refusal::Sink => Code::SinkFailed,
+            Refusal::NotReported => Code::ReportFailed,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The repository `pushed`: records that applications push into a source. The engine keeps them (decision 0051); here they are read.
 
 mod files;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::files::Below;
+use self::webhooks::Beginnings;
 
 /// The `pushed` repository.
 pub const REFERRING: RepositoryKind = RepositoryKind {
@@ -86,6 +88,10 @@ struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[garde(inner(custom(is_absolute)))]
     files: Option<String>,
+    /// What addresses begin with that channels may send their reports to, such as `https://tracker.example.org/hooks/`: none when left out. Scheme, host, port and path are compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[garde(length(max = limits::WEB_PATTERNS_MAX), custom(are_webhooks))]
+    webhooks: Vec<String>,
     /// Records that it has at most; as many as there is room for when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[garde(inner(range(min = 1)))]
@@ -140,6 +146,14 @@ fn are_addresses(addresses: &[String], _: &()) -> garde::Result {
     }
 }
 
+fn are_webhooks(addresses: &[String], _: &()) -> garde::Result {
+    let wrong = addresses.iter().enumerate().find_map(|(at, text)| Some((at, webhooks::read(text).err()?)));
+    match wrong {
+        None => Ok(()),
+        Some((at, why)) => Err(garde::Error::new(format!("number {} {why}", at + 1))),
+    }
+}
+
 fn is_root(root: &str, _: &()) -> garde::Result {
     let name = root.strip_prefix(ROOT).unwrap_or_default();
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
@@ -183,6 +197,7 @@ fn open(source: &serde_json::Value, host: &HostContext) -> Result<Arc<dyn Reposi
         root,
         address_prefixes,
         files,
+        webhooks,
         records_max,
         records_a_minute_max,
         buffer_ms,
@@ -194,7 +209,8 @@ fn open(source: &serde_json::Value, host: &HostContext) -> Result<Arc<dyn Reposi
         buffer_ms_max.unwrap_or_else(|| buffer_ms.saturating_mul(WINDOWS).min(limits::BUFFER_MS_MAX));
     let buffering = Buffering { ms: buffer_ms.into(), ms_max: ms_max.into() };
     let files = files.map(|folder| Arc::new(Below(folder.into())) as Arc<dyn Files>);
-    Ok(Arc::new(Source { root, acl, address_prefixes, quotas, buffering, files, inbox: host.inbox.clone() }))
+    let (sinks, inbox) = (Arc::new(Beginnings(webhooks)), host.inbox.clone());
+    Ok(Arc::new(Source { root, acl, address_prefixes, quotas, buffering, files, sinks, inbox }))
 }
 
 /// One source of one job.
@@ -207,6 +223,7 @@ struct Source {
     quotas: Quotas,
     buffering: Buffering,
     files: Option<Arc<dyn Files>>,
+    sinks: Arc<Beginnings>,
     inbox: Option<Arc<dyn Inbox>>,
 }
 
@@ -313,7 +330,7 @@ impl Repository for Source {
 
     fn pushed(&self) -> Option<Receives> {
         let (quotas, buffering, files) = (self.quotas, self.buffering, self.files.clone());
-        Some(Receives { container: container(), quotas, buffering, files })
+        Some(Receives { container: container(), quotas, buffering, files, sinks: self.sinks.clone() })
     }
 }
 

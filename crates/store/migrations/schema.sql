@@ -212,12 +212,20 @@ CREATE TABLE delta_run (job BIGINT NOT NULL, epoch BIGINT NOT NULL, mode TEXT NO
 CREATE TABLE delta_mark (job BIGINT NOT NULL, epoch BIGINT NOT NULL, number BIGINT NOT NULL, ids BYTEA NOT NULL, kind BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (job, epoch, number)) /*clustered*/;
 -- channels that applications push through (decision 0052); opened_by: whose it is; is_sync: it answers when all is done; reason: why it ends; taken and completed: tickets; open_max:
--- how many may be open; serial: its last report; acked: the last one that its client has; changed_at: when its state changed
+-- how many may be open; serial: its last report; acked: the last one that its client has; changed_at: when its state changed; sink: where it sends its reports (decision 0057), empty
+-- where nowhere; sink_secret: what they are signed with, JSON; sink_ms: how long it may take none; delivered: the last report that it has; sink_lost: it took none for so long
 CREATE TABLE channel (id BIGINT PRIMARY KEY, job BIGINT NOT NULL, client TEXT NOT NULL, opened_by TEXT NOT NULL, is_sync BIGINT NOT NULL,
   state TEXT NOT NULL, reason TEXT NOT NULL, opened_at BIGINT NOT NULL, changed_at BIGINT NOT NULL, seen_at BIGINT NOT NULL,
   lease_ms BIGINT NOT NULL, throttle_ms BIGINT NOT NULL, open_max BIGINT NOT NULL, taken BIGINT NOT NULL, completed BIGINT NOT NULL,
-  serial BIGINT NOT NULL, acked BIGINT NOT NULL) /*table*/;
+  serial BIGINT NOT NULL, acked BIGINT NOT NULL, sink TEXT NOT NULL DEFAULT '', sink_secret TEXT NOT NULL DEFAULT '',
+  sink_ms BIGINT NOT NULL DEFAULT 0, delivered BIGINT NOT NULL DEFAULT 0, sink_lost BIGINT NOT NULL DEFAULT 0) /*table*/;
 CREATE INDEX channel_job ON channel (job);
+CREATE INDEX channel_sink ON channel (id) WHERE sink <> '' AND sink_lost = 0;
+-- tickets that a sink is being told of, and that are not taken yet; call: the first of those of one call
+CREATE TABLE ticket_prepared (number BIGINT PRIMARY KEY, call BIGINT NOT NULL, channel BIGINT NOT NULL, job BIGINT NOT NULL, key_text TEXT NOT NULL,
+  op TEXT NOT NULL, prepared_at BIGINT NOT NULL, pushed_by TEXT NOT NULL, user_ref TEXT) /*clustered*/;
+CREATE INDEX ticket_prepared_channel ON ticket_prepared (channel, number);
+CREATE INDEX ticket_prepared_call ON ticket_prepared (call);
 -- what a channel told its client, in its order; word: a state, or what is answered; about: why
 CREATE TABLE channel_report (channel BIGINT NOT NULL, serial BIGINT NOT NULL, at BIGINT NOT NULL, kind TEXT NOT NULL, ticket BIGINT,
   word TEXT NOT NULL, about TEXT NOT NULL, PRIMARY KEY (channel, serial)) /*clustered*/;

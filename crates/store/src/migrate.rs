@@ -36,7 +36,8 @@ const STEPS: &[(i64, &str, &str)] = &[
     (26, "channels", include_str!("../migrations/0026_channels.sql")),
     (27, "key_sources", include_str!("../migrations/0027_key_sources.sql")),
     (28, "buffered", include_str!("../migrations/0028_buffered.sql")),
-    (29, "compounds", include_str!("../migrations/0029_compounds.sql")),
+    (29, "webhooks", include_str!("../migrations/0029_webhooks.sql")),
+    (30, "compounds", include_str!("../migrations/0030_compounds.sql")),
 ];
 
 /// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times

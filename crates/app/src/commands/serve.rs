@@ -80,6 +80,7 @@ pub(crate) fn run(global: &Global, serve: &Serve) -> Result<u8> {
         front = front.with_sign_of_life(every, || systemd::tell(systemd::ALIVE));
     }
     running.keep_history(serve.history_days);
+    running.send_reports()?;
     running.do_chores(serve.history_days)?;
     running.heed_schedules(serve.watched_folders_max)?;
     let Socket { path, listener } = socket;

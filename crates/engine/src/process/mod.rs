@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ingather_contract::call::Cancel;
+use ingather_contract::sink::Sender;
 use ingather_model::ids::{ConnectionId, JobId};
 use ingather_model::job::notify::Notify;
 
@@ -28,6 +29,7 @@ use self::authorities::Authorities;
 use self::events::EventWaits;
 use self::inbox::group_commit::GroupCommits;
 use self::inbox::quotas::Usages;
+use self::inbox::sinks::Sinks;
 use self::lease_keeper::{LeaseKeeper, LeaseUse};
 use self::searches::Searches;
 use self::throttles::{Rules, Throttles};
@@ -90,6 +92,8 @@ pub struct Process {
     pub(crate) group_commits: GroupCommits,
     /// How much they have pushed into sources with quotas.
     pub(crate) usages: Usages,
+    /// Where channels send their reports.
+    pub(crate) sinks: Sinks,
     /// Jobs whose last run could not begin, and why.
     refused: Mutex<BTreeMap<JobId, String>>,
     /// Jobs whose pass had to wait for somebody when it was to begin.
@@ -128,6 +132,7 @@ impl Process {
             pushed_into: Mutex::default(),
             group_commits: GroupCommits::default(),
             usages: Usages::default(),
+            sinks: Sinks::default(),
             refused: Mutex::default(),
             put_off: Mutex::default(),
             history_days: AtomicU32::new(limits::HISTORY_DAYS),
@@ -143,6 +148,21 @@ impl Process {
     /// Has these told of ends of runs of all jobs from now on.
     pub fn notify_of_all(&self, notifies: Vec<Notify>) {
         *lock(&self.notifies) = notifies.into();
+    }
+
+    /// Has channels send their reports by this from now on. Who came first sends them.
+    pub fn report_by(&self, sender: Arc<dyn Sender>) {
+        self.sinks.send_by(sender);
+    }
+
+    /// The turn of a channel that was to send reports ends.
+    pub fn ends_turn(&self, channel: i64) {
+        self.sinks.ends(channel);
+    }
+
+    /// Whether channels can send their reports.
+    pub fn can_report(&self) -> bool {
+        self.sinks.sender().is_some()
     }
 
     pub(crate) fn notifies(&self) -> Arc<[Notify]> {

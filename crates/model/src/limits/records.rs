@@ -93,3 +93,33 @@ pub const RECORD_PARENTS_MAX: usize = 100;
 
 /// Records that failed for good and of which it is looked up which compounds they are in; with more of them, every compound counts as changed.
 pub const FAILED_LOOKED_UP_MAX: usize = 1_000;
+/// How long the sink of a channel may take nothing before the channel ends, milliseconds, where its client says nothing else.
+pub const SINK_MS: i64 = 600_000;
+/// The longest such time, milliseconds.
+pub const SINK_MS_MAX: i64 = 86_400_000;
+/// How long a sink has for one answer, milliseconds.
+pub const SINK_ANSWER_MS: u64 = 10_000;
+/// Reports that a sink is sent at once.
+pub const SINK_REPORTS_MAX: usize = 100;
+/// Sinks that reports are sent to at once.
+pub const SINKS_AT_ONCE_MAX: usize = 8;
+/// Messages that one sink is sent one after the other, before another one has its turn.
+pub const SINK_TURN_MAX: usize = 10;
+/// How soon a sink is tried again that took nothing, milliseconds; twice as late each time.
+pub const SINK_RETRY_MS_MIN: i64 = 1_000;
+/// The latest that is, milliseconds.
+pub const SINK_RETRY_MS_MAX: i64 = 60_000;
+/// How often it is looked at whether sinks are to be told something, milliseconds.
+pub const SINK_LOOK_MS: i64 = 100;
+/// The same while no channel sends its reports, milliseconds.
+pub const SINK_LOOK_MS_IDLE: i64 = 1_000;
+/// Calls that are telling sinks of what they push: half of the places of pushes, so that no sink that hangs keeps all others out.
+pub const SINK_CALLS_MAX: usize = 32;
+/// Calls of one channel among them.
+pub const SINK_CALLS_OF_ONE_MAX: usize = 8;
+/// Letters of the address of a sink.
+pub const SINK_URL_MAX: usize = 2_048;
+/// Letters of the secret of a sink, at least: who knows it passes for this service.
+pub const SINK_SECRET_MIN: usize = 16;
+/// Letters of the secret of a sink, at most.
+pub const SINK_SECRET_MAX: usize = 256;

@@ -241,7 +241,8 @@ impl Postgres {
         self.with(|Connection { client, line, .. }| {
             // Each alone: a transaction cannot have it.
             line.ask("vacuum", client.batch_execute("VACUUM FULL job"))?;
-            line.ask("vacuum", client.batch_execute("VACUUM FULL connection"))
+            line.ask("vacuum", client.batch_execute("VACUUM FULL connection"))?;
+            line.ask("vacuum", client.batch_execute("VACUUM FULL channel"))
         })
     }
 

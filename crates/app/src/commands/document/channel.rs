@@ -1,8 +1,8 @@
 //! `channel`: what applications push through, as operators see it.
 
 use ingather_operations::documents::push::channels::{
-    ABORT, ChannelLook, FLUSH, LIST, ListChannelReports, ListChannels, ListedChannelReport, NameChannel,
-    REPORTS_OF, SHOW, TERMINATE,
+    ABORT, ChannelLook, ChannelWebhook, FLUSH, LIST, ListChannelReports, ListChannels, ListedChannelReport,
+    NameChannel, REPORTS_OF, SHOW, TERMINATE,
 };
 
 use crate::arguments::{Channel, Global};
@@ -100,6 +100,14 @@ fn tell(channel: &ChannelLook) {
         "{taken} taken, {open} open of at most {open_max}; last sign of life {}",
         show::time(*seen_at)
     ));
+    if let Some(ChannelWebhook { url, delivered, lost, .. }) = &channel.webhook {
+        let how =
+            if *lost { "took nothing for too long, and is asked no more" } else { "is told of what follows" };
+        show::line(&format!(
+            "its webhook {url} has reports up to {delivered} of {}, and {how}",
+            channel.last_report
+        ));
+    }
 }
 
 fn reports(program: &Program<'_>, channel: i64, after: i64, limit: Option<u32>) -> Result<u8> {

@@ -134,6 +134,7 @@ fn make(program: &Program<'_>, push: &Push) -> Result<()> {
 
 fn begin(program: &Program<'_>, source: &str) -> Result<OpenedDeltaRun> {
     let request = BeginDeltaRun {
+        of: None,
         source: source.to_owned(),
         mode: DeltaMode::Full,
         client: Some("ingather push".to_owned()),

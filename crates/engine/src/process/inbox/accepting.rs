@@ -19,7 +19,7 @@ use roaring::RoaringTreemap;
 
 use super::buffering::Buffer;
 use super::compounds::{self, Failing};
-use super::{Accepted, Ask, InboxOf, Push, Put, as_json, documents_of};
+use super::{Accepted, Ask, InboxOf, Push, Put, Via, as_json, documents_of};
 use crate::engine::Engine;
 
 /// Outcome of a push of what is there so already.
@@ -35,10 +35,8 @@ struct Acceptance<'a> {
     container: Option<ContainerId>,
     now: i64,
     by: &'a str,
-    /// Through which channel they come.
-    channel: Option<i64>,
-    /// In which delta run.
-    epoch: Option<i64>,
+    /// By what way they come.
+    via: Via,
     /// The compounds that each of the pushes says that its record is in.
     parents: Vec<Vec<DocumentKey>>,
     /// Compounds in which something failed; only asked where one of them may be unchanged.
@@ -107,18 +105,17 @@ impl Engine {
     pub(super) fn accept_in(
         &self,
         sql: &mut Sql<'_>,
-        (inbox, (channel, epoch), now): (&InboxOf<'_>, (Option<i64>, Option<i64>), i64),
+        (inbox, via, now): (&InboxOf<'_>, Via, i64),
         pushes: &[&Push],
     ) -> std::result::Result<Vec<Taken>, StoreError> {
         let hasher = self.reader.hasher();
         let key = |key: &String| hasher.key(key, parent_bytes(key));
         let keys = pushes.iter().map(|push| key(&push.key)).collect();
         let by = self.asked_by.as_str();
-        let mut acceptance = Acceptance::read(sql, (inbox, channel, now, by), keys)?;
+        let mut acceptance = Acceptance::read(sql, (inbox, via, now, by), keys)?;
         let kept_out = self.kept_out(sql, inbox.job, inbox.repository.as_ref())?;
         acceptance.erased.extend(kept_out.into_keys().map(|key| key.key_hash));
         acceptance.room = self.process.usages.room(sql, (inbox.job.id, inbox.quotas, now), pushes.len())?;
-        acceptance.epoch = epoch;
         let puts = || pushes.iter().map(|push| push.ask.put());
         acceptance.parents =
             puts().map(|put| put.map_or(Vec::new(), |put| put.parents.iter().map(key).collect())).collect();
@@ -138,7 +135,7 @@ impl Engine {
 impl<'a> Acceptance<'a> {
     fn read(
         sql: &mut Sql<'_>,
-        (inbox, channel, now, by): (&InboxOf<'a>, Option<i64>, i64, &'a str),
+        (inbox, via, now, by): (&InboxOf<'a>, Via, i64, &'a str),
         keys: Vec<DocumentKey>,
     ) -> std::result::Result<Acceptance<'a>, StoreError> {
         let (job, container) = (inbox.job, inbox.container);
@@ -154,21 +151,23 @@ impl<'a> Acceptance<'a> {
         let failed = failed.filter(|(_, failure)| failure.kind == FailureKind::Failed);
         let failed = failed.map(|(id, _)| id).collect();
         let erased = erased::keys(sql, job.id)?.into_iter().map(|key| key.key_hash).collect();
-        records::leave_before(sql, &known, channel)?;
-        let open = match channel {
+        records::leave_before(sql, &known, via.channel)?;
+        let open = match via.channel {
             Some(_) => records::tickets::open(sql, &known)?.iter().map(|ticket| ticket.document).collect(),
             None => BTreeSet::new(),
         };
         let buffer = Buffer::read(sql, (inbox.buffering, now), &known)?;
         let fresh = documents::take_ids(sql, "document", keys.len().max(1))?;
-        let ticket = records::tickets::take(sql, keys.len().max(1))?;
+        let ticket = match via.told {
+            Some(first) => first,
+            None => records::tickets::take(sql, keys.len().max(1))?,
+        };
         Ok(Acceptance {
             job,
             container,
             now,
             by,
-            channel,
-            epoch: None,
+            via,
             parents: Vec::new(),
             failing: Failing::Are(RoaringTreemap::new()),
             keys,
@@ -196,17 +195,16 @@ impl<'a> Acceptance<'a> {
         let before = known.and_then(|id| self.records.get(&id).cloned());
         let was_there = before.as_ref().is_some_and(|record| record.present);
         let was_compound = before.as_ref().is_some_and(|record| record.is_compound);
-        let op = if matches!(push.ask, Ask::Delete) { "delete" } else { "put" };
         let new = NewTicket {
             number: 0,
             document: None,
             key: as_told(&push.key),
-            op,
+            op: push.op(),
             requests: 0,
             user_ref: push.user_ref.as_deref(),
         };
         if let Some(ends) = self.ends_at_once((push, key), before.as_ref()) {
-            if let (Ends::At(UNCHANGED), Some(id), Some(_)) = (&ends, known, self.epoch) {
+            if let (Ends::At(UNCHANGED), Some(id), Some(_)) = (&ends, known, self.via.epoch) {
                 asked.parents.entry(id).or_default().extend(&self.parents[at]);
             }
             let taken = self.answer_at_once((new, ends), (known, was_there), asked);
@@ -215,7 +213,7 @@ impl<'a> Acceptance<'a> {
         let is_put = matches!(push.ask, Ask::Put(_));
         self.use_room(is_put, was_there);
         let id = known.unwrap_or_else(|| self.bring(&push.key, key, asked));
-        if let Some(channel) = self.channel
+        if let Some(channel) = self.via.channel
             && self.open.insert(id)
         {
             // Where something of it is not delivered already, there is what was kept before that, or nothing that could be brought back.
@@ -256,7 +254,7 @@ impl<'a> Acceptance<'a> {
         asked: &mut Asked<'p>,
     ) -> Taken {
         let (stays, is_refused) = (!matches!(ends, Ends::At(NOOP)), matches!(ends, Ends::Failed(_)));
-        let accepted = match (ends, self.channel) {
+        let accepted = match (ends, self.via.channel) {
             (Ends::Failed(reason), None) => Accepted::Refused(reason),
             (Ends::At(UNCHANGED), None) => Accepted::Unchanged,
             (ends, _) => self.ticket(asked, (new, ends), was_there),
@@ -280,7 +278,7 @@ impl<'a> Acceptance<'a> {
         asked.buffered.extend(self.buffer.until(buffered_since).map(|until| (id, until)));
         let is_compound = put.is_some_and(|put| put.is_compound);
         let (mut hash, mut pending_hash) = (put.and_then(|put| put.hash.clone()), None);
-        if is_compound && self.epoch.is_some() && !failpoint(Failpoint::CompoundHashAtOnce) {
+        if is_compound && self.via.epoch.is_some() && !failpoint(Failpoint::CompoundHashAtOnce) {
             // A client that dies between a compound and what is in it has to be asked for both again.
             pending_hash = hash.take();
         }
@@ -304,7 +302,7 @@ impl<'a> Acceptance<'a> {
     /// Where a record is from now on. In a delta run it may be met in one compound after the other; elsewhere its push says all of them.
     fn place(&self, (id, at): (i64, usize), push: &Push, was_compound: bool, asked: &mut Asked<'_>) {
         let is_put = push.ask.put().is_some();
-        if self.epoch.is_none() || !is_put {
+        if self.via.epoch.is_none() || !is_put {
             asked.apart.insert(id);
             asked.parents.remove(&id);
         }
@@ -409,7 +407,7 @@ impl<'a> Acceptance<'a> {
             .map(|(id, key)| ((id, key.parent_hash, key.key_hash), (id, key)))
             .collect();
         let parents: Vec<(i64, DocumentKey)> = parents.into_values().collect();
-        records::compounds::put(sql, self.job.id, &parents, self.epoch.unwrap_or_default())?;
+        records::compounds::put(sql, self.job.id, &parents, self.via.epoch.unwrap_or_default())?;
         let last: BTreeMap<i64, i64> =
             tickets.iter().filter_map(|(ticket, _)| Some((ticket.document?, ticket.number))).collect();
         let ids: Vec<i64> = last.keys().copied().collect();
@@ -436,14 +434,19 @@ impl<'a> Acceptance<'a> {
                 Ends::Failed(reason) => Some(Outcome::of("failed", reason)),
             };
             let number = ticket.number;
-            ended.extend(outcome.map(|outcome| Completed { number, channel: self.channel, outcome }));
+            ended.extend(outcome.map(|outcome| Completed { number, channel: self.via.channel, outcome }));
             let asked = ticket.document.and_then(|id| requests.get(&id)).copied().unwrap_or_default();
             new.push(NewTicket { requests: asked, ..ticket.clone() });
             numbers.push(number);
         }
-        records::tickets::add(sql, self.job.id, &new, (self.now, self.by, self.channel))?;
-        if let Some(channel) = self.channel {
-            channels::take(sql, channel, &numbers, self.now)?;
+        records::tickets::add(sql, self.job.id, &new, (self.now, self.by, self.via.channel))?;
+        if let Some(call) = self.via.told
+            && records::prepared::taken(sql, call)? != numbers.len() as u64
+        {
+            return Err(StoreError::Conflict("its sink is not being told of this any more".to_owned()));
+        }
+        if let Some(channel) = self.via.channel {
+            channels::take(sql, (channel, self.via.told.is_some()), &numbers, self.now)?;
         }
         records::tickets::complete(sql, &ended, self.now)?;
         // A report has no larger number than its ticket. Now and then is enough.
@@ -463,7 +466,7 @@ fn is_stale(push: &Push, before: Option<&Record>) -> bool {
 }
 
 /// As much of a key as a ticket has: one that is too long is no key of a record.
-fn as_told(key: &str) -> &str {
+pub(super) fn as_told(key: &str) -> &str {
     let ends = key.char_indices().map(|(at, letter)| at + letter.len_utf8());
     let end = ends.take_while(|end| *end <= limits::RECORD_KEY_BYTES_MAX).last();
     &key[..end.unwrap_or_default()]

@@ -3,7 +3,7 @@
 
 use ingather_model::lifecycle::channel::State;
 use ingather_model::limits;
-use ingather_store::documents::inbox::channels::{self, Channel, NewChannel};
+use ingather_store::documents::inbox::channels::{self, Channel, NewChannel, NewSink};
 use ingather_store::documents::inbox::tickets::Outcome;
 use ingather_store::documents::inbox::{self as records, Record};
 use ingather_store::jobs::{self, Job};
@@ -23,6 +23,8 @@ pub const ABORTED: &str = "aborted";
 pub const LEASE: &str = "lease";
 /// It was throttled for too long.
 pub const THROTTLED: &str = "throttle_timeout";
+/// Its sink took nothing for too long.
+pub const SINK_LOST: &str = "sink_lost";
 /// What becomes of a ticket that an abort drops.
 const DROPPED: Outcome<'static> = Outcome {
     outcome: "aborted",
@@ -31,23 +33,39 @@ const DROPPED: Outcome<'static> = Outcome {
 };
 
 impl Engine {
-    /// Opens a channel into the source of a job; its number.
+    /// Opens a channel into the source of a job; its number. Where it has a sink, that has taken the first report.
     ///
     /// # Errors
-    /// `Definition` where nothing can be pushed into the source; `Busy` where there are as many channels as may be; `Deleting`; `ReadOnly`; what the store
-    /// says.
+    /// `Definition` where nothing can be pushed into the source, or its reports may not be sent there; `Sink`; `Busy` where there are as many channels as may be; `Deleting`;
+    /// `ReadOnly`; what the store says.
     pub fn open_channel(&self, job: &Job, new: NewChannel<'_>) -> Result<i64> {
-        let (writer, _) = self.inbox_of(job)?;
+        let (writer, inbox) = self.inbox_of(job)?;
+        let Some(sink) = new.sink else {
+            return self.in_source(&writer, job, |sql, now| {
+                if let Err(error) = has_room(sql)? {
+                    return Ok(Err(error));
+                }
+                let id = channels::take_number(sql)?;
+                channels::open(sql, (id, job.id), new, now)?;
+                Ok(Ok(id))
+            });
+        };
+        let url = self.allowed(&inbox, sink.url)?;
+        let taken = self.in_source(&writer, job, |sql, _| match has_room(sql)? {
+            Ok(()) => Ok(Ok(channels::take_number(sql)?)),
+            Err(error) => Ok(Err(error)),
+        });
+        let id = taken?;
+        self.greet(id, (&url, sink.secret))?;
+        let sink = NewSink { url: &url, ..sink };
         self.in_source(&writer, job, |sql, now| {
-            if channels::count(sql)? >= limits::CHANNELS_MAX {
-                let most = limits::CHANNELS_MAX;
-                let sentence = format!(
-                    "{most} channels are kept, and there may not be more; end some with `ingather channel terminate`, and acknowledge their reports"
-                );
-                return Ok(Err(EngineError::refused(Refusal::Busy, sentence)));
+            if let Err(error) = has_room(sql)? {
+                return Ok(Err(error));
             }
-            Ok(Ok(channels::open(sql, job.id, new, now)?))
-        })
+            channels::open(sql, (id, job.id), NewChannel { sink: Some(sink), ..new }, now)?;
+            Ok(Ok(()))
+        })?;
+        Ok(id)
     }
 
     /// One channel.
@@ -164,6 +182,7 @@ impl Engine {
     /// # Errors
     /// `ReadOnly`; what the store says.
     pub fn tend_channels(&self, forgets: bool) -> Result<Option<i64>> {
+        self.end_prepared()?;
         let writer = self.writing()?;
         let now = writer.call.now();
         let mut next = None;
@@ -203,6 +222,18 @@ impl Engine {
     }
 }
 
+/// Whether there may be one more.
+fn has_room(sql: &mut Sql<'_>) -> std::result::Result<Result<()>, StoreError> {
+    let most = limits::CHANNELS_MAX;
+    if channels::count(sql)? < most {
+        return Ok(Ok(()));
+    }
+    let sentence = format!(
+        "{most} channels are kept, and there may not be more; end some with `ingather channel terminate`, and acknowledge their reports"
+    );
+    Ok(Err(EngineError::refused(Refusal::Busy, sentence)))
+}
+
 /// When a channel ends if nothing happens to it.
 fn due(channel: &Channel) -> Option<i64> {
     let lease = channel.seen_at.saturating_add(channel.lease_ms);
@@ -222,13 +253,20 @@ fn tend(sql: &mut Sql<'_>, id: i64, now: i64) -> std::result::Result<(), StoreEr
     channels::forget_old(sql, &channel, now)
 }
 
-/// Why nothing can be pushed through a channel, if nothing can.
-pub(super) fn takes(sql: &mut Sql<'_>, job: &Job, id: i64) -> std::result::Result<Result<()>, StoreError> {
+/// Why nothing can be pushed through a channel, if nothing can. `is_told`: its sink was told of it, so that it is taken also while too much is open, or the channel ends; not
+/// where that drops what it took.
+pub(super) fn takes(
+    sql: &mut Sql<'_>,
+    job: &Job,
+    (id, is_told): (i64, bool),
+) -> std::result::Result<Result<()>, StoreError> {
     let Some(channel) = channels::get(sql, id)?.filter(|channel| channel.job == job.id) else {
         return Ok(Err(no_such(id)));
     };
     Ok(match channel.state {
         State::Running => Ok(()),
+        State::Throttling if is_told => Ok(()),
+        State::Terminating if is_told && channel.reason != ABORTED => Ok(()),
         State::Throttling => {
             let sentence = format!(
                 "channel {id} takes nothing more while {} of {} tickets are open; push again when reports say that they are completed",
@@ -287,7 +325,7 @@ fn drop_open(
     Ok(Some(*last))
 }
 
-fn no_such(id: i64) -> EngineError {
+pub(super) fn no_such(id: i64) -> EngineError {
     let sentence = format!("there is no channel {id}, or it ended so long ago that it was forgotten");
     EngineError::refused(Refusal::NoSuchChannel, sentence)
 }

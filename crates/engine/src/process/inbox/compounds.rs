@@ -17,7 +17,7 @@ use ingather_store::{Sql, StoreError, queue, states};
 use roaring::RoaringTreemap;
 
 use super::claims::{self, Claim};
-use super::{Ask, InboxOf, Push, documents_of};
+use super::{Ask, InboxOf, Push, Through, Via, channels, documents_of};
 use crate::delivery::writer::Writer;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -199,7 +199,7 @@ impl Engine {
     pub(super) fn delete_beneath(
         &self,
         (writer, inbox): &(Writer, InboxOf<'_>),
-        claim: Option<Claim<'_>>,
+        through: Through<'_>,
         pushes: &[Push],
     ) -> Result<()> {
         if failpoint(Failpoint::CompoundGoesAlone) {
@@ -225,7 +225,12 @@ impl Engine {
         let last = self.in_source(writer, job, |sql, _| Ok(Ok(records::tickets::take(sql, 1)?)))?;
         for ids in going.chunks(limits::RECORDS_AT_ONCE_MAX) {
             self.in_source(writer, job, |sql, now| {
-                if let Some(claim) = claim
+                if let Some(channel) = through.channel
+                    && let Err(error) = channels::takes(sql, job, (channel, false))?
+                {
+                    return Ok(Err(error));
+                }
+                if let Some(claim) = through.run
                     && let Err(error) = claims::claimed(sql, job, claim, now)?
                 {
                     return Ok(Err(error));
@@ -238,7 +243,7 @@ impl Engine {
                 let names = documents::names(sql, &going)?;
                 let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
                 let pushes: Vec<Push> = names.into_iter().map(delete).collect();
-                self.accept_in(sql, (inbox, (None, None), now), &pushes.iter().collect::<Vec<_>>())?;
+                self.accept_in(sql, (inbox, Via::default(), now), &pushes.iter().collect::<Vec<_>>())?;
                 Ok(Ok(()))
             })?;
             self.process.pushed(job.id, writer.call.now());

@@ -2,7 +2,7 @@
 //! ticket and the request for a visit in one transaction; the end of that visit completes the ticket, once.
 //!
 //! Reading order: here is what can be pushed · `accepting` writes it, `group_commit` what many clients push at once, `quotas` says how much may be pushed · `run::tickets` completes what was asked · `claims` says to whom a delta run belongs, `delta_runs` opens, checks and ends passes of applications
-//! over their whole sources, `obsolete` deletes what these have not met, `compounds` knows what is in what · `buffering` says how long what changes is buffered · `channels` are what applications push through that want a report of everything · `reading` hands records to the connector.
+//! over their whole sources, `obsolete` deletes what these have not met, `compounds` knows what is in what · `buffering` says how long what changes is buffered · `channels` are what applications push through that want a report of everything · `reporting` sends reports to webhooks in the turns of `sinks`, `prepared` tells these of what is pushed before it is taken · `reading` hands records to the connector.
 
 mod accepting;
 mod buffering;
@@ -12,14 +12,18 @@ mod compounds;
 pub mod delta_runs;
 pub(crate) mod group_commit;
 mod obsolete;
+mod prepared;
 pub(crate) mod quotas;
 mod reading;
+pub mod reporting;
+pub(crate) mod sinks;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ingather_contract::inbox::{About, Files, Inbox};
 use ingather_contract::repository::{Buffering, Quotas, Receives, Repository};
+use ingather_contract::sink::Allowed;
 use ingather_model::access::Acl;
 use ingather_model::fault::Reason;
 use ingather_model::ids::{ContainerId, JobId};
@@ -132,6 +136,18 @@ struct InboxOf<'j> {
     quotas: Quotas,
     buffering: Buffering,
     files: Option<Arc<dyn Files>>,
+    sinks: Arc<dyn Allowed>,
+}
+
+/// By what way pushes are written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Via {
+    /// Through which channel.
+    channel: Option<i64>,
+    /// In which delta run.
+    epoch: Option<i64>,
+    /// The first of their tickets, where the sink of the channel was told of these.
+    told: Option<i64>,
 }
 
 impl Engine {
@@ -154,14 +170,21 @@ impl Engine {
         let asked = (pushes.len(), writer.call.now());
         self.process.usages.take((job.id, &job.name), inbox.quotas, asked)?;
         let pushes = inbox.with_files(pushes);
-        self.delete_beneath(&source, through.run, &pushes)?;
+        self.delete_beneath(&source, through, &pushes)?;
         let accepted = match through {
             Through { run: None, channel: None } => {
                 let shared = Shared { job: job.id, seen: (job.run, job.revision), by: self.asked_by.clone() };
                 let write = |pushes: &[&Push]| self.accept_through(&source, through, pushes);
                 self.process.group_commits.accept(&shared, pushes, write)?
             }
-            _ => self.accept_through(&source, through, &pushes.iter().collect::<Vec<_>>())?,
+            _ => {
+                let pushes: Vec<&Push> = pushes.iter().collect();
+                let channel = through.channel.map(|channel| self.channel(channel)).transpose()?.flatten();
+                match channel.filter(|channel| channel.sink.is_some() && !pushes.is_empty()) {
+                    Some(channel) => self.accept_told(&source, (through, &channel), &pushes)?,
+                    None => self.accept_through(&source, through, &pushes)?,
+                }
+            }
         };
         self.process.pushed(job.id, asked.1 + inbox.buffering.ms);
         Ok(accepted)
@@ -171,6 +194,16 @@ impl Engine {
         &self,
         (writer, inbox): &(Writer, InboxOf<'_>),
         through: Through<'_>,
+        pushes: &[&Push],
+    ) -> Result<Vec<Accepted>> {
+        self.accept_as((writer, inbox), (through, None), pushes)
+    }
+
+    /// Writes pushes in one transaction. `told`: the first of their tickets, where a sink was told of these.
+    fn accept_as(
+        &self,
+        (writer, inbox): (&Writer, &InboxOf<'_>),
+        (through, told): (Through<'_>, Option<i64>),
         pushes: &[&Push],
     ) -> Result<Vec<Accepted>> {
         let job = inbox.job;
@@ -183,16 +216,18 @@ impl Engine {
                 None => None,
             };
             if let Some(channel) = through.channel
-                && let Err(error) = channels::takes(sql, job, channel)?
+                && let Err(error) = channels::takes(sql, job, (channel, told.is_some()))?
             {
                 return Ok(Err(error));
             }
-            let taken = self.accept_in(sql, (inbox, (through.channel, run), now), pushes)?;
+            let via = Via { channel: through.channel, epoch: run, told };
+            let taken = self.accept_in(sql, (inbox, via, now), pushes)?;
             match run {
                 Some(epoch) => meet(sql, (job.id, epoch, now), &taken, pushes)?,
                 None => {
                     // What stays has no new ticket of its document to tell a delta run of somebody else that it is there.
-                    let stays = taken.iter().filter(|taken| taken.stays);
+                    // Nor has one whose number was taken before that run began.
+                    let stays = taken.iter().filter(|taken| taken.stays || told.is_some());
                     if !failpoint(Failpoint::SaidElsewhereIsUnmet) {
                         delta_runs::mark_open(sql, job.id, stays.filter_map(|taken| taken.document))?;
                     }
@@ -240,7 +275,8 @@ impl Engine {
     fn inbox_of<'j>(&self, job: &'j Job) -> Result<(Writer, InboxOf<'j>)> {
         let writer = self.writing()?;
         let repository = self.repository(job)?;
-        let Some(Receives { container: report, quotas, buffering, files }) = repository.pushed() else {
+        let Some(Receives { container: report, quotas, buffering, files, sinks }) = repository.pushed()
+        else {
             let sentence = format!(
                 "job {} reads its source by itself; what is pushed goes into a source `push:NAME`, such as one of `ingather push`",
                 job.name
@@ -259,7 +295,7 @@ impl Engine {
                 shared.record(&writer.store, &report, (&fence, writer.call.now()))?
             }
         };
-        Ok((writer, InboxOf { job, repository, container, quotas, buffering, files }))
+        Ok((writer, InboxOf { job, repository, container, quotas, buffering, files, sinks }))
     }
 }
 

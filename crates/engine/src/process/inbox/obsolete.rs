@@ -13,7 +13,7 @@ use roaring::RoaringTreemap;
 
 use super::claims::{Claim, DeltaMode, Finished, OPEN, is_locked, locked, not_open};
 use super::compounds;
-use super::{Ask, InboxOf, Push};
+use super::{Ask, InboxOf, Push, Via};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::run::id_set;
@@ -290,7 +290,7 @@ impl Engine {
             let names = documents::names(sql, &still)?;
             let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
             let pushes: Vec<Push> = names.into_iter().map(delete).collect();
-            self.accept_in(sql, (inbox, (None, None), now), &pushes.iter().collect::<Vec<_>>())?;
+            self.accept_in(sql, (inbox, Via::default(), now), &pushes.iter().collect::<Vec<_>>())?;
             delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))?;
             Ok((pushes.len() as u64, since))
         })?;

@@ -24,7 +24,7 @@ pub use self::sources::{
     CLEAR, ClearSource, ClearedSource, DELETE_OBSOLETE, DeleteObsolete, ListObsolete, ListSources, OBSOLETE,
     ObsoleteList, PURGE, PurgeSource, PurgedSource, SOURCES, SourceList,
 };
-pub use self::work::{renew_leases, tend_channels};
+pub use self::work::{renew_leases, send_reports, sinks_due, tend_channels};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};
 use crate::page;
 use crate::problem::Code;

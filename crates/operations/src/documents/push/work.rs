@@ -348,3 +348,24 @@ pub fn tend_channels(context: &Context<'_>, forgets: bool) -> Result<Option<i64>
     let writing = context.host.write_beside("channels")?;
     Ok(context.engine(reader, Some(&writing), &[]).tend_channels(forgets)?)
 }
+
+/// Channels whose turn it is to send reports: each is sent by [`send_reports`]; and how soon to look again, milliseconds.
+///
+/// # Errors
+/// What the store says.
+pub fn sinks_due(context: &Context<'_>) -> Result<(Vec<i64>, i64)> {
+    match context.host.reader()? {
+        Some(reader) => Ok(context.engine(reader, None, &[]).sinks_due()?),
+        None => Ok((Vec::new(), limits::SINK_LOOK_MS_IDLE)),
+    }
+}
+
+/// Sends reports of a channel to its webhook, as far as one turn goes.
+///
+/// # Errors
+/// What hinders the write; what the webhook says is no error.
+pub fn send_reports(context: &Context<'_>, channel: i64) -> Result<()> {
+    let reader = context.existing()?;
+    let writing = context.host.write_beside("reports of channels")?;
+    Ok(context.engine(reader, Some(&writing), &[]).send_reports(channel)?)
+}

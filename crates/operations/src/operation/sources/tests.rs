@@ -36,10 +36,22 @@ fn fill(sql: &mut Sql<'_>) -> Result<(), StoreError> {
     let ticket = NewTicket { number: 41, document: None, key: "17", op: "put", requests: 0, user_ref: None };
     tickets::add(sql, job, &[ticket], (0, "a test", None))?;
     let (client, opened_by) = ("tracker", "a test");
-    let new =
-        NewChannel { client, opened_by, is_sync: false, lease_ms: 1_000, throttle_ms: 1_000, open_max: 10 };
-    while channels::open(sql, job, new, 0)? < 7 {}
-    Ok(())
+    let new = NewChannel {
+        client,
+        opened_by,
+        is_sync: false,
+        lease_ms: 1_000,
+        throttle_ms: 1_000,
+        open_max: 10,
+        sink: None,
+    };
+    loop {
+        let id = channels::take_number(sql)?;
+        channels::open(sql, (id, job), new, 0)?;
+        if id >= 7 {
+            return Ok(());
+        }
+    }
 }
 
 fn of_pushers() -> impl Iterator<Item = &'static &'static dyn Callable> {

@@ -6,11 +6,13 @@ use ingather_model::lifecycle::channel::{Event, MOVES, State};
 use ingather_model::lifecycle::rules;
 use ingather_model::limits;
 
+use super::prepared;
 use super::tickets::{self, Completed, Outcome};
 use crate::db::{Row, Sql, Value};
 use crate::documents::take_ids;
 use crate::error::{Result, StoreError};
 use crate::queries;
+use crate::secrets::seal_sink;
 
 /// A report: something was taken.
 pub const QUEUED: &str = "queued";
@@ -38,6 +40,26 @@ pub struct NewChannel<'a> {
     pub throttle_ms: i64,
     /// How many tickets may be open.
     pub open_max: i64,
+    /// Where its reports are sent, if anywhere: it has heard the first one.
+    pub sink: Option<NewSink<'a>>,
+}
+
+/// Where a client wants reports sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct NewSink<'a> {
+    /// Address.
+    pub url: &'a str,
+    /// What they are signed with.
+    pub secret: &'a str,
+    /// How long it may take none.
+    pub ms: i64,
+}
+
+impl std::fmt::Debug for NewSink<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The secret is shown nowhere.
+        write!(f, "NewSink({})", self.url)
+    }
 }
 
 /// A channel as it is kept.
@@ -77,6 +99,21 @@ pub struct Channel {
     pub serial: i64,
     /// The last report that its client has, as it says.
     pub acked: i64,
+    /// Where its reports are sent, if anywhere.
+    pub sink: Option<Sink>,
+}
+
+/// Where reports of a channel are sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sink {
+    /// Address.
+    pub url: String,
+    /// As in [`NewSink::ms`].
+    pub ms: i64,
+    /// The last report that it has.
+    pub delivered: i64,
+    /// It took none for so long, and is asked no more.
+    pub is_lost: bool,
 }
 
 impl Channel {
@@ -124,6 +161,8 @@ pub struct ReportedTicket {
 
 fn read(row: &Row<'_>) -> Result<Channel> {
     let state = row.text(5)?;
+    let sink =
+        Sink { url: row.text(17)?, ms: row.int(18)?, delivered: row.int(19)?, is_lost: row.int(20)? == 1 };
     let unknown = || StoreError::Damaged(format!("a channel is in the state `{state}`"));
     Ok(Channel {
         id: row.int(0)?,
@@ -143,15 +182,27 @@ fn read(row: &Row<'_>) -> Result<Channel> {
         completed: row.int(14)?,
         serial: row.int(15)?,
         acked: row.int(16)?,
+        sink: Some(sink).filter(|sink| !sink.url.is_empty()),
     })
 }
 
-/// Opens a channel into the source of a job; its number.
+/// A number for a channel.
 ///
 /// # Errors
 /// What the database says.
-pub fn open(sql: &mut Sql<'_>, job: JobId, new: NewChannel<'_>, now: i64) -> Result<i64> {
-    let id = take_ids(sql, "channel", 1)?;
+pub fn take_number(sql: &mut Sql<'_>) -> Result<i64> {
+    take_ids(sql, "channel", 1)
+}
+
+/// Opens a channel of that number into the source of a job.
+///
+/// # Errors
+/// What the database says; `Refused` where its secret cannot be sealed.
+pub fn open(sql: &mut Sql<'_>, (id, job): (i64, JobId), new: NewChannel<'_>, now: i64) -> Result<()> {
+    let secret = match new.sink {
+        Some(sink) => seal_sink(sql, id, sink.secret)?,
+        None => String::new(),
+    };
     let state = after(State::Gone, Event::Open).unwrap_or(State::Running);
     let values = [
         Value::Int(id),
@@ -164,10 +215,12 @@ pub fn open(sql: &mut Sql<'_>, job: JobId, new: NewChannel<'_>, now: i64) -> Res
         Value::Int(new.lease_ms),
         Value::Int(new.throttle_ms),
         Value::Int(new.open_max),
+        Value::Text(new.sink.map_or("", |sink| sink.url)),
+        Value::Text(&secret),
+        Value::Int(new.sink.map_or(0, |sink| sink.ms)),
     ];
     sql.execute(&queries::CHANNEL_OPEN, &values)?;
-    tell(sql, id, (STATE, state.as_str(), ""), now)?;
-    Ok(id)
+    tell(sql, id, (STATE, state.as_str(), ""), now)
 }
 
 /// One channel.
@@ -221,13 +274,15 @@ pub fn renew(sql: &mut Sql<'_>, now: i64) -> Result<()> {
     Ok(())
 }
 
-/// A channel that takes something has taken these tickets, and says so. Where nearly as many are open as may be, it is throttled from now on.
+/// A channel that takes something has taken these tickets, and says so. Where nearly as many are open as may be, it is throttled from now on. `is_told`: its sink was told
+/// of them before, so that it takes them also while it is throttled.
 ///
 /// # Errors
 /// `Conflict` where it ended or was throttled meanwhile; what the database says.
-pub fn take(sql: &mut Sql<'_>, id: i64, tickets: &[i64], now: i64) -> Result<()> {
+pub fn take(sql: &mut Sql<'_>, (id, is_told): (i64, bool), tickets: &[i64], now: i64) -> Result<()> {
     let count = tickets.len() as i64;
-    let values = [Value::Int(id), Value::Int(count), Value::Int(now)];
+    let also = if is_told { State::Throttling } else { State::Running };
+    let values = [Value::Int(id), Value::Int(count), Value::Int(now), Value::Text(also.as_str())];
     let taken =
         sql.one(&queries::CHANNEL_TAKE, &values, |row| Ok((row.int(0)?, row.int(1)?, row.int(2)?)))?;
     let Some((last, open, open_max)) = taken else {
@@ -253,8 +308,11 @@ pub(super) fn completed(sql: &mut Sql<'_>, id: i64, tickets: &[i64], now: i64) -
 }
 
 /// Does what waits for tickets that are completed: answers flushes, lets a channel take things again, and ends one.
-fn settle(sql: &mut Sql<'_>, id: i64, now: i64) -> Result<()> {
+pub(super) fn settle(sql: &mut Sql<'_>, id: i64, now: i64) -> Result<()> {
     let first = sql.one(&queries::TICKET_FIRST_OPEN, &[Value::Int(id)], |row| row.opt_int(0))?.flatten();
+    // What its sink is being told of is neither taken nor refused yet.
+    let prepared = prepared::first(sql, id)?;
+    let first = first.into_iter().chain(prepared).min();
     let values = [Value::Int(id), Value::Int(first.unwrap_or(i64::MAX))];
     let flushed = sql.query(&queries::CHANNEL_FLUSH_DONE, &values, |row| row.int(0))?;
     for number in &flushed {
@@ -269,7 +327,7 @@ fn settle(sql: &mut Sql<'_>, id: i64, now: i64) -> Result<()> {
         State::Throttling if open * 100 < channel.open_max * limits::CHANNEL_RELAX_PERCENT => {
             step(sql, id, Event::Relax, ("", now))
         }
-        State::Terminating if open == 0 => step(sql, id, Event::Finish, ("", now)),
+        State::Terminating if open == 0 && prepared.is_none() => step(sql, id, Event::Finish, ("", now)),
         _ => Ok(()),
     }
 }

@@ -3,6 +3,8 @@
 pub mod channels;
 pub mod compounds;
 pub mod delta_runs;
+pub mod prepared;
+pub mod sinks;
 pub mod tickets;
 
 use ingather_model::ids::JobId;

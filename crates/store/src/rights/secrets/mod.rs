@@ -297,3 +297,38 @@ pub(crate) fn seal_connection(
     }
     Ok(settings)
 }
+
+/// What a secret of the sink of a channel is bound to.
+fn bound_to_sink(channel: i64) -> String {
+    bound("channel", channel, "sink", "webhook", "")
+}
+
+/// What reports of a channel are signed with, as it is stored.
+pub(crate) fn seal_sink(sql: &mut Sql<'_>, channel: i64, secret: &str) -> Result<String> {
+    let mut value = Json::String(secret.to_owned());
+    if let Some(secrets) = sql.secrets() {
+        // A rotation seals what it finds: nothing may be sealed with the key of before beside it.
+        sql.lock_definitions()?;
+        secrets.seal_one(sql, &bound_to_sink(channel), &mut value)?;
+    }
+    Ok(value.to_string())
+}
+
+/// What reports of a channel are signed with, or why that cannot be opened; none where there is nothing.
+///
+/// # Errors
+/// What the database says.
+pub fn open_sink(sql: &mut Sql<'_>, channel: i64) -> Result<Option<std::result::Result<String, String>>> {
+    let stored = sql.one(&queries::SECRET_SINK, &[Value::Int(channel)], |row| row.text(0))?;
+    let Some(stored) = stored.filter(|stored| !stored.is_empty()) else { return Ok(None) };
+    let secrets = sql.secrets();
+    let value: Json = serde_json::from_str(&stored).map_err(|error| {
+        StoreError::Damaged(format!("the secret of channel {channel} cannot be read: {error}"))
+    })?;
+    let opened = match (sealed_text(&value), secrets) {
+        (Some(text), Some(secrets)) => secrets.open(&bound_to_sink(channel), text),
+        (Some(_), None) => Err("the key of secrets is not at hand here".to_owned()),
+        (None, _) => Ok(value),
+    };
+    Ok(Some(opened.map(|value| value.as_str().unwrap_or_default().to_owned())))
+}

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::sealed::Key;
-use super::{NOTED, Secrets, key_file, key_wanted, plain};
+use super::{NOTED, Secrets, key_file, key_wanted, open_sink, plain, seal_sink};
 use crate::connections;
-use crate::db::{Durability, Store, Value};
+use crate::db::{Durability, Sql, Store, Value};
 use crate::error::{Result, StoreError};
 use crate::jobs;
 use crate::leases::Lease;
@@ -80,6 +80,10 @@ pub fn rotate(store: &Store, lease: &Lease) -> Result<Option<Rotated>> {
                 Some(format!("`{place}` of {} {} cannot be opened: {why}", one.role.as_str(), one.name))
             })
         });
+        let sinks = sinks(sql)?;
+        if let Err(sentence) = &sinks {
+            sealed.get_or_insert_with(|| sentence.clone());
+        }
         if let Some(sentence) = sealed {
             return Err(StoreError::Refused(format!("{sentence}; nothing was changed")));
         }
@@ -87,10 +91,30 @@ pub fn rotate(store: &Store, lease: &Lease) -> Result<Option<Rotated>> {
         secrets.keep(&next);
         all.iter().try_for_each(|job| jobs::seal(sql, job))?;
         others.iter().try_for_each(|connection| connections::seal(sql, connection))?;
+        for (channel, secret) in sinks.unwrap_or_default() {
+            let sealed = seal_sink(sql, channel, &secret)?;
+            sql.execute(&queries::SECRET_SEAL_SINK, &[Value::Int(channel), Value::Text(&sealed)])?;
+        }
         plain::note_unwiped(sql)
     })?;
     key_file::replace(&secrets.next_file(), &secrets.file).map_err(StoreError::Refused)?;
     // What was sealed with the old key goes from the files, too.
     plain::wipe(store)?;
     Ok(Some(Rotated { before, after: next.id().to_owned() }))
+}
+
+/// What reports of channels are signed with; a sentence where one cannot be opened.
+fn sinks(sql: &mut Sql<'_>) -> Result<std::result::Result<Vec<(i64, String)>, String>> {
+    let channels = sql.query(&queries::SECRET_SINKS, &[], |row| row.int(0))?;
+    let mut opened = Vec::with_capacity(channels.len());
+    for channel in channels {
+        match open_sink(sql, channel)? {
+            Some(Ok(secret)) => opened.push((channel, secret)),
+            Some(Err(why)) => {
+                return Ok(Err(format!("the secret of channel {channel} cannot be opened: {why}")));
+            }
+            None => {}
+        }
+    }
+    Ok(Ok(opened))
 }

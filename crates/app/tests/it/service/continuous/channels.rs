@@ -31,7 +31,7 @@ impl Client<'_, '_> {
         self.ask("POST", path, Some(body))
     }
 
-    fn get(&self, path: &str) -> Value {
+    pub(super) fn get(&self, path: &str) -> Value {
         self.ask("GET", path, None).is(200).json()
     }
 

@@ -10,6 +10,7 @@ mod keys;
 mod pushed;
 mod site;
 mod sources;
+mod webhooks;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -222,7 +222,7 @@ fn what_is_in_an_archive_stays_while_that_does_and_goes_with_it() {
             member("zip/inner/c", &["zip/inner", "folder"])
         ]);
         source.post("records", &json!({"records": records})).is(200);
-        comes(|| found(&sandbox) == 3, "what is in the archives is found, and they are not");
+        assert!(comes(|| found(&sandbox) == 3), "what is in the archives is found, and they are not");
         let wrong = source
             .post("records", &json!({"records": [member("a", &["a"]), member("b", &[""])]}))
             .is(200)
@@ -251,12 +251,12 @@ fn what_is_in_an_archive_stays_while_that_does_and_goes_with_it() {
         assert_eq!(unmet["keys"], json!(["zip/inner/b"]));
         assert_eq!(within(run, &token, "obsolete", json!({"of": "zip/inner"}))["deleted"], 1);
         assert_eq!(within(run, &token, "finish", json!({"complete": true}))["deleted"], 2);
-        comes(|| found(&sandbox) == 2, "one of two archives, and what is in it alone, is gone");
+        assert!(comes(|| found(&sandbox) == 2), "one of two archives, and what is in it alone, is gone");
 
         source.post("records", &json!({"records": [{"key": "zip", "delete": true}]})).is(200);
-        comes(|| found(&sandbox) == 1, "what a folder holds that nobody pushed stays");
+        assert!(comes(|| found(&sandbox) == 1), "what a folder holds that nobody pushed stays");
         assert_eq!(source.records(), 1);
         source.post("records", &json!({"records": [{"key": "folder", "delete": true}]})).is(200);
-        comes(|| found(&sandbox) == 0, "and goes with that");
+        assert!(comes(|| found(&sandbox) == 0), "and goes with that");
     }
 }

@@ -1,5 +1,6 @@
 //! What operations on channels take and answer.
 
+pub use ingather_contract::sink::ListedChannelReport;
 use ingather_model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,7 @@ pub struct Capabilities {
     pub modes: Vec<ChannelMode>,
     /// Channels take nothing for a time while too much is open.
     pub throttle: bool,
-    /// Ways of reports: `log`, `long_poll`, `event_stream`.
+    /// Ways of reports: `log`, `long_poll`, `event_stream`, `webhook`.
     pub transports: Vec<String>,
     /// Reports that are always sent.
     pub reports: Vec<String>,
@@ -74,6 +75,30 @@ pub struct OpenChannel {
     /// So many tickets may be open; 10,000 when left out. Above four fifths of them it is throttled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_max: Option<i64>,
+    /// Where its reports are sent; nowhere when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webhook: Option<WantedWebhook>,
+}
+
+/// Asks to send reports.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WantedWebhook {
+    /// Where: an address that begins as the setting `webhooks` of the source says.
+    pub url: String,
+    /// What they are signed with: 16 to 256 letters, which nobody is shown any more.
+    #[schemars(length(min = limits::SINK_SECRET_MIN, max = limits::SINK_SECRET_MAX))]
+    pub secret: String,
+    /// The channel ends where nothing is taken there for so long; 600 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sink_seconds: Option<u32>,
+}
+
+impl std::fmt::Debug for WantedWebhook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Neither the secret nor a path that may be one is written into a log.
+        f.write_str("WantedWebhook")
+    }
 }
 
 /// Names a channel.
@@ -122,7 +147,7 @@ pub struct ChannelLook {
     pub mode: ChannelMode,
     /// `running`, `throttling`, `terminating` or `terminated`.
     pub state: String,
-    /// Why it ends: `client`, `person`, `aborted`, `lease`, `throttle_timeout` or `source_deleted`; left out while it does not.
+    /// Why it ends: `client`, `person`, `aborted`, `lease`, `throttle_timeout`, `sink_lost` or `source_deleted`; left out while it does not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// When it was opened, milliseconds since 1970 UTC.
@@ -147,6 +172,22 @@ pub struct ChannelLook {
     pub last_report: i64,
     /// The last report that its client has, as it says.
     pub acknowledged: i64,
+    /// Where its reports are sent, if anywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webhook: Option<ChannelWebhook>,
+}
+
+/// Where reports of a channel are sent.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ChannelWebhook {
+    /// Address, without what stands behind `?` in it.
+    pub url: String,
+    /// How long nothing may be taken there before the channel ends.
+    pub sink_seconds: i64,
+    /// The last report that was taken there.
+    pub delivered: i64,
+    /// Nothing was taken there for so long: reports are in the log alone.
+    pub lost: bool,
 }
 
 /// Asks to take records through a channel; or what became of some before.
@@ -217,44 +258,6 @@ pub struct ChannelReportList {
     pub more: bool,
     /// The state of the channel: of one that is terminated there are no more.
     pub state: String,
-}
-
-/// One report.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ListedChannelReport {
-    /// Its place: 1, 2, 3 …
-    pub report: i64,
-    /// When, milliseconds since 1970 UTC.
-    pub at: i64,
-    /// `queued`, `completed`, `state` or `feedback`.
-    pub kind: String,
-    /// The state, or `flushed`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub word: String,
-    /// Why the channel ends; or the number of the flush.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub about: String,
-    /// Number of the ticket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ticket: Option<i64>,
-    /// Key of the record.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// `put` or `delete`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub op: Option<String>,
-    /// What the client wanted back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user_ref: Option<String>,
-    /// As in `TicketReport`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<String>,
-    /// Why, a stable word; empty where it went well.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub code: String,
-    /// Why, in a sentence.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub message: String,
 }
 
 /// Says which reports a client has.

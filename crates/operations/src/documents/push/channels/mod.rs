@@ -8,8 +8,8 @@ mod work;
 
 pub use self::forms::{
     AcknowledgeReports, AskCapabilities, Capabilities, ChannelList, ChannelLook, ChannelMode,
-    ChannelReportList, Flush, ListChannelReports, ListChannels, ListedChannelReport, NameChannel,
-    OpenChannel, PushThrough, PushedThrough,
+    ChannelReportList, ChannelWebhook, Flush, ListChannelReports, ListChannels, ListedChannelReport,
+    NameChannel, OpenChannel, PushThrough, PushedThrough, WantedWebhook,
 };
 pub use self::waiting::{Sign, Waiting, may_wait, of_waits, over, waiting};
 use crate::operation::{Answering, Effect, Operation, Shape, Verb, Words};
@@ -28,11 +28,14 @@ const PUSH_PROBLEMS: &[Code] = &[
     Code::BadToken,
     Code::Shutdown,
     Code::Throttled,
+    Code::ReportFailed,
+    Code::Busy,
 ];
 
 const LOOK: &str = r#"{"channel": 7, "source": "tickets", "client": "tracker", "opened_by": "key tracker", "mode": "sync", "state": "terminating",
     "reason": "lease", "opened_at": 1767225600000, "changed_at": 1767225900000, "seen_at": 1767225600000, "lease_seconds": 300,
-    "throttle_seconds": 600, "open_max": 10000, "taken": 41, "completed": 40, "credits": 9999, "last_report": 84, "acknowledged": 80}"#;
+    "throttle_seconds": 600, "open_max": 10000, "taken": 41, "completed": 40, "credits": 9999, "last_report": 84, "acknowledged": 80,
+    "webhook": {"url": "https://tracker.example.org/hooks/reports", "sink_seconds": 600, "delivered": 83, "lost": false}}"#;
 const PUSHED: &str = r#"{"results": [{"result": "pending", "ticket": 41, "was_there": true},
     {"result": "completed", "ticket": 42, "outcome": "failed", "code": "invalid_record", "message": "a key has from 1 to 4096 bytes"}],
     "mode": "sync", "credits": 9999, "last_report": 85}"#;
@@ -40,7 +43,7 @@ const REPORTS: &str = r#"{"reports": [{"report": 85, "at": 1767225600400, "kind"
     "user_ref": "case 17", "outcome": "failed", "code": "too_large", "message": "the output refuses it"},
     {"report": 86, "at": 1767225600400, "kind": "state", "word": "terminating", "about": "lease"}], "last": 86, "more": false,
     "state": "terminating"}"#;
-const CAPABILITIES: &str = r#"{"version": 1, "functions": ["records"], "modes": ["async", "sync"], "throttle": true, "transports": ["log"],
+const CAPABILITIES: &str = r#"{"version": 1, "functions": ["records"], "modes": ["async", "sync"], "throttle": true, "transports": ["log", "webhook"],
     "reports": ["queued"], "optional_reports": ["retry"], "list_items_max": 1000, "list_bytes_max": 8388608, "content_bytes_max": 4194304,
     "user_ref_bytes_max": 6144, "open_max": 100000}"#;
 
@@ -79,7 +82,15 @@ pub static CAPABILITIES_OF: Answering<AskCapabilities, Capabilities> = Answering
 /// Opens a channel.
 pub static OPEN: Answering<OpenChannel, ChannelLook> = Answering {
     operation: Operation {
-        problems: &[Code::NoSuchJob, Code::Definition, Code::Deleting, Code::ReadOnly, Code::UnsupportedMode],
+        problems: &[
+            Code::NoSuchJob,
+            Code::Definition,
+            Code::Deleting,
+            Code::ReadOnly,
+            Code::UnsupportedMode,
+            Code::SinkFailed,
+            Code::Busy,
+        ],
         ..row(
             "channel.open",
             "Opens a channel into a source: everything that is pushed through it is reported, first that it is queued, and once what became of it.",
@@ -88,6 +99,7 @@ pub static OPEN: Answering<OpenChannel, ChannelLook> = Answering {
                     "OpenChannel",
                     &[
                         r#"{"source": "tickets", "client": "tracker", "mode": "async", "lease_seconds": 300, "throttle_seconds": 600, "open_max": 10000}"#,
+                        r#"{"source": "tickets", "webhook": {"url": "https://tracker.example.org/hooks/reports", "secret": "a secret that both know", "sink_seconds": 600}}"#,
                     ],
                 ),
                 LOOKED,
@@ -241,3 +253,34 @@ pub static ABORT: Answering<NameChannel, ChannelLook> = Answering {
     ),
     run: work::abort,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::tests::asked_of;
+    use crate::operation::Role;
+
+    /// Coverage S2.42: nothing delivers beside a command, and nothing sends reports.
+    #[test]
+    fn what_is_not_offered_is_not_among_the_capabilities_and_opens_no_channel() {
+        let roles = &[Role::Pusher, Role::Operator];
+        let offered = asked_of(None, roles, |context, caller| {
+            CAPABILITIES_OF.call(context, caller, AskCapabilities {})
+        })
+        .unwrap();
+        assert_eq!(offered.modes, [ChannelMode::Async]);
+        assert_eq!(offered.transports, ["log"]);
+        for wanted in [
+            serde_json::json!({"source": "tickets", "mode": "sync"}),
+            serde_json::json!({"source": "tickets", "webhook": {"url": "https://a.example/", "secret": "0123456789abcdef"}}),
+        ] {
+            let wanted: OpenChannel = serde_json::from_value(wanted).unwrap();
+            let refused =
+                asked_of(None, roles, |context, caller| OPEN.call(context, caller, wanted)).unwrap_err();
+            assert_eq!(refused.code, Code::UnsupportedMode);
+        }
+        let none = ListChannels { after: 0, limit: 100 };
+        let listed = asked_of(None, roles, |context, caller| LIST.call(context, caller, none)).unwrap();
+        assert!(listed.channels.is_empty());
+    }
+}

@@ -3,9 +3,10 @@
 use ingather_engine::inbox::Through;
 use ingather_engine::inbox::channels as engine_channels;
 use ingather_engine::inbox::delta_runs::Claim;
+use ingather_engine::inbox::reporting;
 use ingather_model::lifecycle::channel::State;
 use ingather_model::limits;
-use ingather_store::documents::inbox::channels::{self, Channel, ChannelReport, NewChannel};
+use ingather_store::documents::inbox::channels::{self, Channel, NewChannel, NewSink};
 use ingather_store::documents::inbox::tickets;
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Sql, StoreError};
@@ -14,8 +15,8 @@ use super::super::PushResult;
 use super::super::work::{digest, push_of, refuse_too_many, with};
 use super::{
     AcknowledgeReports, AskCapabilities, Capabilities, ChannelList, ChannelLook, ChannelMode,
-    ChannelReportList, Flush, ListChannelReports, ListChannels, ListedChannelReport, NameChannel,
-    OpenChannel, PushThrough, PushedThrough,
+    ChannelReportList, ChannelWebhook, Flush, ListChannelReports, ListChannels, NameChannel, OpenChannel,
+    PushThrough, PushedThrough, WantedWebhook,
 };
 use crate::context::{Caller, Context};
 use crate::operation::Role;
@@ -28,7 +29,11 @@ pub(super) fn capabilities(
     _: AskCapabilities,
 ) -> Result<Capabilities> {
     let is_service = context.host.background().is_some();
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let mut transports = words(if is_service { &["log", "long_poll", "event_stream"] } else { &["log"] });
+    if is_service && context.host.process().can_report() {
+        transports.push("webhook".to_owned());
+    }
     Ok(Capabilities {
         version: 1,
         functions: words(&["records", "delta_runs", "channels"]),
@@ -38,7 +43,7 @@ pub(super) fn capabilities(
             vec![ChannelMode::Async]
         },
         throttle: true,
-        transports: words(if is_service { &["log", "long_poll", "event_stream"] } else { &["log"] }),
+        transports,
         reports: words(&["queued", "completed", "state", "feedback"]),
         optional_reports: Vec::new(),
         list_items_max: limits::RECORDS_AT_ONCE_MAX,
@@ -50,12 +55,17 @@ pub(super) fn capabilities(
 }
 
 pub(super) fn open(context: &Context<'_>, caller: &Caller<'_>, request: OpenChannel) -> Result<ChannelLook> {
-    let OpenChannel { source, client, mode, lease_seconds, throttle_seconds, open_max } = request;
+    let OpenChannel { source, client, mode, lease_seconds, throttle_seconds, open_max, webhook } = request;
     let is_sync = mode == ChannelMode::Sync;
     if is_sync && context.host.background().is_none() {
         let sentence = "nothing delivers beside this command, so that no push could wait for that; ask a service, with --server";
         return Err(Problem::new(Code::UnsupportedMode, sentence));
     }
+    if webhook.is_some() && !(context.host.background().is_some() && context.host.process().can_report()) {
+        let sentence = "nothing here sends reports; ask a service of a program that was built with `webhook`, or read them from the log";
+        return Err(Problem::new(Code::UnsupportedMode, sentence));
+    }
+    let sink = webhook.as_ref().map(sink).transpose()?;
     let lease_ms =
         millis(("lease_seconds", lease_seconds), (limits::CHANNEL_LEASE_MS, limits::CHANNEL_LEASE_MS_MAX))?;
     let throttle_ms = millis(
@@ -67,11 +77,22 @@ pub(super) fn open(context: &Context<'_>, caller: &Caller<'_>, request: OpenChan
         return Err(Problem::usage(format!("`open_max` is from 1 to {}", limits::CHANNEL_OPEN_MAX)));
     }
     let client: String = client.chars().take(limits::CLIENT_LETTERS_MAX).collect();
-    let new =
-        NewChannel { client: &client, opened_by: caller.name, is_sync, lease_ms, throttle_ms, open_max };
+    let opened_by = caller.name;
+    let new = NewChannel { client: &client, opened_by, is_sync, lease_ms, throttle_ms, open_max, sink };
     let id = with(context, (&source, caller), |engine, job| Ok(engine.open_channel(job, new)?))?;
     let (channel, job) = channel_of(context, caller, id)?;
     Ok(look(channel, job.as_ref()))
+}
+
+fn sink(wanted: &WantedWebhook) -> Result<NewSink<'_>> {
+    let bounds = limits::SINK_SECRET_MIN..=limits::SINK_SECRET_MAX;
+    if !bounds.contains(&wanted.secret.len()) {
+        let sentence = format!("`webhook.secret` has from {} to {} bytes", bounds.start(), bounds.end());
+        return Err(Problem::usage(sentence));
+    }
+    let usual = (limits::SINK_MS, limits::SINK_MS_MAX);
+    let ms = millis(("webhook.sink_seconds", wanted.sink_seconds), usual)?;
+    Ok(NewSink { url: &wanted.url, secret: &wanted.secret, ms })
 }
 
 fn millis((name, seconds): (&str, Option<u32>), (usual, most): (i64, i64)) -> Result<i64> {
@@ -155,6 +176,12 @@ fn look(channel: Channel, job: Option<&Job>) -> ChannelLook {
         credits,
         last_report: channel.serial,
         acknowledged: channel.acked,
+        webhook: channel.sink.map(|sink| ChannelWebhook {
+            url: sink.url.split('?').next().unwrap_or_default().to_owned(),
+            sink_seconds: sink.ms / 1_000,
+            delivered: sink.delivered,
+            lost: sink.is_lost,
+        }),
     }
 }
 
@@ -258,36 +285,8 @@ pub(super) fn reports(
     let more = found.len() > length;
     found.truncate(length);
     let last = found.last().map_or(request.after, |report| report.serial);
-    let reports = found.into_iter().map(listed).collect();
+    let reports = found.into_iter().map(reporting::listed).collect();
     Ok(ChannelReportList { reports, last, more, state: channel.state.as_str().to_owned() })
-}
-
-fn listed(report: ChannelReport) -> ListedChannelReport {
-    let ChannelReport { serial, at, kind, word, about, ticket } = report;
-    let mut listed = ListedChannelReport {
-        report: serial,
-        at,
-        kind,
-        word,
-        about,
-        ticket: None,
-        key: None,
-        op: None,
-        user_ref: None,
-        outcome: None,
-        code: String::new(),
-        message: String::new(),
-    };
-    if let Some(ticket) = ticket {
-        listed.ticket = Some(ticket.number);
-        listed.key = Some(ticket.key);
-        listed.op = Some(ticket.op);
-        listed.user_ref = ticket.user_ref;
-        listed.outcome = ticket.outcome;
-        listed.code = ticket.code;
-        listed.message = ticket.message;
-    }
-    listed
 }
 
 /// Does something with a channel, as the engine that may write.

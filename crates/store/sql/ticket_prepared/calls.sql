@@ -1,0 +1,2 @@
+-- Calls whose tickets a sink is being told of.
+SELECT DISTINCT call, channel FROM ticket_prepared ORDER BY call LIMIT $1
