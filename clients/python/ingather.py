@@ -40,7 +40,7 @@ class PushedItem(TypedDict):
     hash: NotRequired[Union[str, None]]  # Tells its versions; only compared.
     version: NotRequired[Union[int, None]]  # What its client counts its versions by: what has a lower number than what was taken of it before is stale, and changes nothing. For several clients that may overtake each other.
     if_changed: NotRequired[bool]  # Nothing is done where it is there with this hash already.
-    compound: NotRequired[Union[Compound, None]]  # Others are in it, such as of an archive or a folder: while its hash stays, so do they; when it is deleted, so are they. In a delta run its hash counts once that is finished.
+    compound: NotRequired[Union[Union[Literal["keep"], Literal["drop"]], None]]  # Others are in it, such as of an archive or a folder: while its hash stays, so do they; when it is deleted, so are they. In a delta run its hash counts once that is finished.
     parents: NotRequired[List[str]]  # Keys of the compounds that it is in; these need not be there. In a delta run they are added to those that it was in.
     access: NotRequired[Union[List[str], None]]  # Who may see it: access tokens, or `everybody` alone; nobody, where the list is empty. As the source says when left out.
     deny: NotRequired[Union[List[str], None]]  # Who may not, whatever else they hold. Only with `access`.

@@ -17,7 +17,7 @@ export interface PushedItem {
   hash?: string | null; // Tells its versions; only compared.
   version?: number | null; // What its client counts its versions by: what has a lower number than what was taken of it before is stale, and changes nothing. For several clients that may overtake each other.
   if_changed?: boolean; // Nothing is done where it is there with this hash already.
-  compound?: Compound | null; // Others are in it, such as of an archive or a folder: while its hash stays, so do they; when it is deleted, so are they. In a delta run its hash counts once that is finished.
+  compound?: "keep" | "drop" | null; // Others are in it, such as of an archive or a folder: while its hash stays, so do they; when it is deleted, so are they. In a delta run its hash counts once that is finished.
   parents?: Array<string>; // Keys of the compounds that it is in; these need not be there. In a delta run they are added to those that it was in.
   access?: Array<string> | null; // Who may see it: access tokens, or `everybody` alone; nobody, where the list is empty. As the source says when left out.
   deny?: Array<string> | null; // Who may not, whatever else they hold. Only with `access`.

@@ -491,6 +491,7 @@ queries! {
     shared RECORD_PARENT_PARENTS = "record_parent/parents";
     shared RECORD_PARENT_PRUNE = "record_parent/prune";
     shared RECORD_PARENT_PUT = "record_parent/put";
+    shared RECORD_PARENT_TOLD = "record_parent/told";
     shared RECORD_PARENT_REMOVE = "record_parent/remove";
     shared HANDED_DOWN_PUT = "handed_down/put";
     shared HANDED_DOWN_BY = "handed_down/by";

@@ -399,7 +399,8 @@ impl<'a> Acceptance<'a> {
         documents::add(sql, self.job.id, self.job.run, &fresh)?;
         records::put(sql, self.job.id, &changed.into_values().collect::<Vec<_>>())?;
         records::compounds::remove(sql, &apart.into_iter().collect::<Vec<_>>())?;
-        records::compounds::prune(sql, &emptied.into_iter().collect::<Vec<_>>(), NO_EPOCH)?;
+        let emptied: Vec<i64> = emptied.into_iter().collect();
+        records::compounds::prune(sql, &emptied, NO_EPOCH, |_| false)?;
         let pairs = |(id, keys): (i64, Vec<DocumentKey>)| keys.into_iter().map(move |key| (id, key));
         let parents: BTreeMap<(i64, i64, i64), (i64, DocumentKey)> = parents
             .into_iter()

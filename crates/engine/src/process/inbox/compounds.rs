@@ -178,16 +178,17 @@ impl Engine {
     /// A delta run is complete: what is not in compounds any more that were met anew is in them no more, and what their versions are told by counts.
     pub(super) fn settle_compounds(&self, job: &Job, claim: Claim<'_>, is_full: bool) -> Result<()> {
         let of = (job.id, claim.epoch);
-        let listed = self.reader.read(|sql| {
-            let covers = marked(sql, of, Mark::Covers)?;
-            Ok::<_, StoreError>(marked(sql, of, Mark::Listed)? - covers)
+        let (listed, met) = self.reader.read(|sql| {
+            let listed = marked(sql, of, Mark::Listed)? - marked(sql, of, Mark::Covers)?;
+            let met = if listed.is_empty() { RoaringTreemap::new() } else { marked(sql, of, Mark::Met)? };
+            Ok::<_, StoreError>((listed, met))
         })?;
         let listed: Vec<i64> = listed.iter().map(|id| id as i64).collect();
         for ids in listed.chunks(limits::RECORDS_AT_ONCE_MAX) {
             self.within(job, claim, |sql, _, _| {
                 let ids = states::hold(sql, ids)?;
                 if is_full {
-                    compounds::prune(sql, &ids, claim.epoch)?;
+                    compounds::prune(sql, &ids, claim.epoch, |id| met.contains(id as u64))?;
                 }
                 compounds::settle_hashes(sql, &ids)
             })?;

@@ -20,6 +20,7 @@ const DEPTH_MAX: usize = 16;
 /// What becomes of a compound itself: a record that others are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Compound {
     /// It is found as any other record.
     Keep,

@@ -94,14 +94,20 @@ pub fn parents(sql: &mut Sql<'_>, documents: &[i64]) -> Result<Vec<Parent>> {
     })
 }
 
-/// A delta run has met compounds anew, and what is in them: of their children those that it has not met in one of them are in it no more.
+/// A delta run has met compounds anew, and what is in them: of their children those that it has not met are in them no more, nor those that it was told to be
+/// elsewhere. `is_met`: whether it has met a document.
 ///
 /// # Errors
 /// What the database says.
-pub fn prune(sql: &mut Sql<'_>, compounds: &[i64], epoch: i64) -> Result<()> {
-    let children = children(sql, compounds)?;
-    if !children.is_empty() {
-        let values = [Value::Ints(compounds), Value::Int(epoch), Value::Ints(&children)];
+pub fn prune(sql: &mut Sql<'_>, compounds: &[i64], epoch: i64, is_met: impl Fn(i64) -> bool) -> Result<()> {
+    let (met, mut going): (Vec<i64>, Vec<i64>) =
+        children(sql, compounds)?.into_iter().partition(|child| is_met(*child));
+    if !met.is_empty() {
+        let values = [Value::Ints(&met), Value::Int(epoch)];
+        going.extend(sql.query(&queries::RECORD_PARENT_TOLD, &values, |row| row.int(0))?);
+    }
+    if !going.is_empty() {
+        let values = [Value::Ints(compounds), Value::Int(epoch), Value::Ints(&going)];
         sql.execute(&queries::RECORD_PARENT_PRUNE, &values)?;
     }
     Ok(())
