@@ -14,8 +14,9 @@ use ingather_store::{Durability, Store, documents, queue};
 use ingather_testkit::database::{Database, Kind};
 use ingather_testkit::together::dated::is_looked_at_when_it_is_due;
 use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
+use ingather_testkit::together::sinks::Says;
 use ingather_testkit::together::{FOUND_BY_GROUP, found_across_groups, older_report};
-use ingather_testkit::together::{bins, compounds, waiting};
+use ingather_testkit::together::{bins, compounds, sinks, waiting};
 
 /// Seeds that are tried, the same as without a fault.
 const SEEDS: u64 = 200;
@@ -30,6 +31,10 @@ enum Check {
     /// A suite of its own: true when it finds the fault.
     Suite(&'static str, fn() -> bool),
 }
+
+/// What finds the faults of compounds.
+const IN_COMPOUNDS: Check =
+    Check::Suite("an archive and folders", || !compounds::wrong(Kind::Sqlite).is_empty());
 
 /// Faults that random worlds meet too seldom, or not in every order of threads.
 const NAMED: &[(Failpoint, Check)] = &[
@@ -255,21 +260,26 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::BufferedForEver, Check::Scenario("pushed_buffered")),
     (Failpoint::BufferedBeyondItsRun, Check::Scenario("pushed_buffered")),
     (Failpoint::StaleIsTaken, Check::Scenario("pushed_buffered")),
+    (Failpoint::OtherParentsIgnored, IN_COMPOUNDS),
+    (Failpoint::FailedIsCovered, IN_COMPOUNDS),
+    (Failpoint::CompoundGoesAlone, IN_COMPOUNDS),
+    (Failpoint::CompoundHashAtOnce, IN_COMPOUNDS),
+    (Failpoint::CoveredIsUnmet, IN_COMPOUNDS),
     (
-        Failpoint::OtherParentsIgnored,
-        Check::Suite("an archive and folders", || !compounds::wrong(Kind::Sqlite).is_empty()),
+        Failpoint::RefusedIsTaken,
+        Check::Suite("a sink that says no", || !sinks::told(Kind::Sqlite, Says::No, None).wrong.is_empty()),
     ),
     (
-        Failpoint::CompoundGoesAlone,
-        Check::Suite("an archive and folders", || !compounds::wrong(Kind::Sqlite).is_empty()),
+        Failpoint::LostIsForgotten,
+        Check::Suite("a sink that says nothing", || {
+            !sinks::told(Kind::Sqlite, Says::Nothing, None).wrong.is_empty()
+        }),
     ),
     (
-        Failpoint::CompoundHashAtOnce,
-        Check::Suite("an archive and folders", || !compounds::wrong(Kind::Sqlite).is_empty()),
-    ),
-    (
-        Failpoint::CoveredIsUnmet,
-        Check::Suite("an archive and folders", || !compounds::wrong(Kind::Sqlite).is_empty()),
+        Failpoint::PreparedStays,
+        Check::Suite("a death while a sink is told", || {
+            !sinks::told(Kind::Sqlite, Says::Yes, Some(("after write", 1))).wrong.is_empty()
+        }),
     ),
     (Failpoint::DrainedBeforeItIs, Check::Scenario("pushed_buffered")),
 ];

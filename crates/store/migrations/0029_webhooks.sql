@@ -10,4 +10,4 @@ CREATE INDEX channel_sink ON channel (id) WHERE sink <> '' AND sink_lost = 0;
 CREATE TABLE ticket_prepared (number BIGINT PRIMARY KEY, call BIGINT NOT NULL, channel BIGINT NOT NULL, job BIGINT NOT NULL, key_text TEXT NOT NULL,
   op TEXT NOT NULL, prepared_at BIGINT NOT NULL, pushed_by TEXT NOT NULL, user_ref TEXT) /*clustered*/;
 CREATE INDEX ticket_prepared_channel ON ticket_prepared (channel, number);
-CREATE INDEX ticket_prepared_call ON ticket_prepared (call);
+CREATE INDEX ticket_prepared_call ON ticket_prepared (call, number);

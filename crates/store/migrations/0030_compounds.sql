@@ -8,4 +8,4 @@ ALTER TABLE delta_mark ADD COLUMN kind BIGINT NOT NULL DEFAULT 0;
 -- in which compounds of its job a record is, by their keys, whether these were pushed or not; epoch: of the delta run that said so last, 0 where that was said in none
 CREATE TABLE record_parent (document BIGINT NOT NULL, job BIGINT NOT NULL, parent_hash BIGINT NOT NULL, key_hash BIGINT NOT NULL, epoch BIGINT NOT NULL,
   PRIMARY KEY (document, parent_hash, key_hash)) /*clustered*/;
-CREATE INDEX record_parent_of ON record_parent (job, parent_hash, key_hash, document);
+CREATE INDEX record_parent_of ON record_parent (job, key_hash, parent_hash, document);

@@ -189,7 +189,7 @@ CREATE INDEX record_job ON record (job, document);
 -- said in none
 CREATE TABLE record_parent (document BIGINT NOT NULL, job BIGINT NOT NULL, parent_hash BIGINT NOT NULL, key_hash BIGINT NOT NULL, epoch BIGINT NOT NULL,
   PRIMARY KEY (document, parent_hash, key_hash)) /*clustered*/;
-CREATE INDEX record_parent_of ON record_parent (job, parent_hash, key_hash, document);
+CREATE INDEX record_parent_of ON record_parent (job, key_hash, parent_hash, document);
 CREATE TABLE record_content (document BIGINT PRIMARY KEY, about TEXT NOT NULL, content BYTEA NOT NULL) /*table*/;
 -- what was asked of a record, and what became of it; requests: of its document when it was asked, so that no visit of before ends it; report: its
 -- place among all that became of tickets, NULL while it is open; channel: through which it was pushed; user_ref: what its client wants back with each
@@ -225,7 +225,7 @@ CREATE INDEX channel_sink ON channel (id) WHERE sink <> '' AND sink_lost = 0;
 CREATE TABLE ticket_prepared (number BIGINT PRIMARY KEY, call BIGINT NOT NULL, channel BIGINT NOT NULL, job BIGINT NOT NULL, key_text TEXT NOT NULL,
   op TEXT NOT NULL, prepared_at BIGINT NOT NULL, pushed_by TEXT NOT NULL, user_ref TEXT) /*clustered*/;
 CREATE INDEX ticket_prepared_channel ON ticket_prepared (channel, number);
-CREATE INDEX ticket_prepared_call ON ticket_prepared (call);
+CREATE INDEX ticket_prepared_call ON ticket_prepared (call, number);
 -- what a channel told its client, in its order; word: a state, or what is answered; about: why
 CREATE TABLE channel_report (channel BIGINT NOT NULL, serial BIGINT NOT NULL, at BIGINT NOT NULL, kind TEXT NOT NULL, ticket BIGINT,
   word TEXT NOT NULL, about TEXT NOT NULL, PRIMARY KEY (channel, serial)) /*clustered*/;

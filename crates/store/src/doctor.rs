@@ -170,7 +170,7 @@ checks! {
         "document that is not there hands something down, or is handed it",
         "documents that are not there hand something down, or are handed it", "--repair drops that";
     20 records_of_nothing Document DOCTOR_RECORDS_OF_NOTHING
-        Repair::Statements(&[&queries::DOCTOR_DROP_RECORDS, &queries::DOCTOR_DROP_RECORD_CONTENTS, &queries::DOCTOR_DROP_OPEN_TICKETS]), false,
+        Repair::Statements(&[&queries::DOCTOR_DROP_RECORDS, &queries::DOCTOR_DROP_RECORD_CONTENTS, &queries::DOCTOR_DROP_RECORD_PARENTS, &queries::DOCTOR_DROP_OPEN_TICKETS]), false,
         "record that was pushed, or an open ticket, is of a document that is not there",
         "records that were pushed, or open tickets, are of documents that are not there",
         "--repair drops them; whoever pushed them pushes them again";

@@ -208,10 +208,14 @@ pub enum Failpoint {
     BufferedBeyondItsRun,
     StaleIsTaken,
     OtherParentsIgnored,
+    FailedIsCovered,
     CompoundGoesAlone,
     CompoundHashAtOnce,
     CoveredIsUnmet,
     DrainedBeforeItIs,
+    RefusedIsTaken,
+    LostIsForgotten,
+    PreparedStays,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -427,10 +431,14 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::BufferedBeyondItsRun, "what a delta run has pushed is still buffered when the run has ended"),
     (Failpoint::StaleIsTaken, "an older version of a record that comes late takes the place of a newer one"),
     (Failpoint::OtherParentsIgnored, "what is in a deleted compound goes with it, whatever else it is in"),
+    (Failpoint::FailedIsCovered, "a compound is unchanged though something in it could not be delivered"),
     (Failpoint::CompoundGoesAlone, "what is in a compound stays when that is deleted"),
     (Failpoint::CompoundHashAtOnce, "a compound is known before its delta run is finished"),
     (Failpoint::CoveredIsUnmet, "what is in an unchanged compound is deleted by a delta run"),
     (Failpoint::DrainedBeforeItIs, "the end of a source is told while something of it is open"),
+    (Failpoint::RefusedIsTaken, "what a webhook refuses to be told of is taken all the same"),
+    (Failpoint::LostIsForgotten, "what a webhook may have heard is forgotten without a report"),
+    (Failpoint::PreparedStays, "what a call has told a webhook of before it was killed is never completed"),
 ];
 
 #[cfg(feature = "failpoints")]

@@ -491,6 +491,8 @@ queries! {
     shared RECORD_PARENT_PARENTS = "record_parent/parents";
     shared RECORD_PARENT_PRUNE = "record_parent/prune";
     shared RECORD_PARENT_PUT = "record_parent/put";
+    shared RECORD_PARENT_LET_GO = "record_parent/let_go";
+    shared RECORD_PARENT_WITH_CHILDREN = "record_parent/with_children";
     shared RECORD_PARENT_TOLD = "record_parent/told";
     shared RECORD_PARENT_REMOVE = "record_parent/remove";
     shared HANDED_DOWN_PUT = "handed_down/put";
@@ -526,6 +528,7 @@ queries! {
     shared DOCTOR_DROP_LINKS = "doctor/drop_links";
     shared DOCTOR_RECORDS_OF_NOTHING = "doctor/records_of_nothing";
     shared DOCTOR_DROP_RECORDS = "doctor/drop_records";
+    shared DOCTOR_DROP_RECORD_PARENTS = "doctor/drop_record_parents";
     shared DOCTOR_DROP_RECORD_CONTENTS = "doctor/drop_record_contents";
     shared DOCTOR_DROP_OPEN_TICKETS = "doctor/drop_open_tickets";
     shared DOCTOR_HANDED_DOWN_OF_NOTHING = "doctor/handed_down_of_nothing";

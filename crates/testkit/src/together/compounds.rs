@@ -1,11 +1,16 @@
 //! Records in compounds: an archive and folders, one of which has another one in it, and a record that is in two. What must hold at each step, and does not.
 
+use ingather_contract::call::Clock as _;
 use ingather_contract::inbox::About;
 use ingather_engine::Options;
 use ingather_engine::inbox::delta_runs::{Check, Checked, Claim, DeltaMode};
 use ingather_engine::inbox::{Accepted, Ask, Push, Put, Through};
 use ingather_model::job::{Definition, RunKind};
+use ingather_model::lifecycle::outcome::FailureKind;
+use ingather_store::Durability;
+use ingather_store::documents::inbox as records;
 use ingather_store::jobs::Job;
+use ingather_store::queue::{self, Failure};
 
 use super::definition;
 use super::pushing::{PUSHED, connect};
@@ -60,16 +65,33 @@ impl Story {
                 parents: parents.iter().map(|parent| (*parent).to_owned()).collect(),
             })),
             user_ref: None,
-            version: None,
+            version: Some(2),
         };
         self.accept(run, records.iter().map(put).collect())
     }
 
-    fn delete(&self, key: &str) {
-        self.accept(
-            None,
-            vec![Push { key: key.to_owned(), ask: Ask::Delete, user_ref: None, version: None }],
-        );
+    fn delete(&self, key: &str, version: Option<i64>) {
+        self.accept(None, vec![Push { key: key.to_owned(), ask: Ask::Delete, user_ref: None, version }]);
+    }
+
+    /// Something of a record could not be delivered, for good.
+    fn fail(&self, key: &str) {
+        let (job, now) = (self.job(), self.world.clock.now());
+        let failed = self.world.store().write(Durability::Synced, |sql| {
+            let page = records::page(sql, job.id, i64::MIN, 100)?;
+            let document = page.into_iter().find(|(_, of, ..)| of == key).map(|(id, ..)| id);
+            let failure = Failure {
+                document: document.unwrap_or_default(),
+                kind: FailureKind::Failed,
+                attempts: 1,
+                attempts_max: 1,
+                code: "read_failed".to_owned(),
+                message: "it cannot be read".to_owned(),
+                give_up_at: None,
+            };
+            queue::record_failures(sql, job.id, now, &[failure])
+        });
+        failed.expect("the store takes a failure");
     }
 
     fn accept(&self, run: Option<i64>, pushes: Vec<Push>) -> Vec<Accepted> {
@@ -207,10 +229,13 @@ fn later_runs(story: &mut Story) {
 
 /// What is in a deleted compound goes with it, unless it is in another one.
 fn deletions(story: &mut Story) {
-    story.delete("x");
+    story.delete("x", Some(1));
+    let held = story.held();
+    story.expect("held after a deletion that came late", &held.len(), &7);
+    story.delete("x", None);
     let held = story.held();
     story.expect("held without the folder", &held, &texts(&["a", "d", "y", "zip"]));
-    story.delete("y");
+    story.delete("y", None);
     let held = story.held();
     story.expect("held without the other one", &held, &texts(&["a", "zip"]));
     // Two that are in each other, and that nobody meets any more.
@@ -224,6 +249,10 @@ fn deletions(story: &mut Story) {
     story.expect("deleted of a circle", &deleted, &3);
     let held = story.held();
     story.expect("held at the end", &held, &texts(&["a", "zip"]));
+    story.fail("a");
+    let run = story.open(None);
+    let checked = story.check(run, &[("zip", "2")]);
+    story.expect("an archive in which one failed", &checked, &vec![Checked::Changed]);
 }
 
 fn texts(names: &[&str]) -> Vec<String> {

@@ -10,6 +10,7 @@ pub mod pause;
 pub mod people;
 pub mod pushing;
 pub mod service;
+pub mod sinks;
 pub mod site;
 pub mod waiting;
 

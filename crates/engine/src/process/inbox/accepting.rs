@@ -26,8 +26,6 @@ use crate::engine::Engine;
 const UNCHANGED: &str = "unchanged";
 /// Outcome of a deletion of what is not there.
 const NOOP: &str = "noop";
-/// No delta run has this number.
-const NO_EPOCH: i64 = -1;
 
 /// The pushes of one call, and what is known of their records as they are accepted one after the other.
 struct Acceptance<'a> {
@@ -71,8 +69,6 @@ struct Asked<'p> {
     parents: BTreeMap<i64, Vec<DocumentKey>>,
     /// Records that are in no other ones than these say.
     apart: BTreeSet<i64>,
-    /// Compounds that are deleted: nothing is in them any more.
-    emptied: BTreeSet<i64>,
 }
 
 /// What became of one push, and of its record.
@@ -221,7 +217,7 @@ impl<'a> Acceptance<'a> {
         }
         let accepted = self.ticket(asked, (NewTicket { document: Some(id), ..new }, Ends::Open), was_there);
         self.keep((id, push), before, asked);
-        self.place((id, at), push, was_compound, asked);
+        self.place((id, at), push, known.is_none(), asked);
         let is_compound = was_compound || push.ask.put().is_some_and(|put| put.is_compound);
         Ok(Taken { accepted, document: Some(id), stays: false, is_refused: false, is_compound, key })
     }
@@ -300,14 +296,12 @@ impl<'a> Acceptance<'a> {
     }
 
     /// Where a record is from now on. In a delta run it may be met in one compound after the other; elsewhere its push says all of them.
-    fn place(&self, (id, at): (i64, usize), push: &Push, was_compound: bool, asked: &mut Asked<'_>) {
-        let is_put = push.ask.put().is_some();
-        if self.via.epoch.is_none() || !is_put {
-            asked.apart.insert(id);
+    fn place(&self, (id, at): (i64, usize), push: &Push, is_new: bool, asked: &mut Asked<'_>) {
+        if self.via.epoch.is_none() || push.ask.put().is_none() {
             asked.parents.remove(&id);
-        }
-        if !is_put && was_compound {
-            asked.emptied.insert(id);
+            if !is_new {
+                asked.apart.insert(id);
+            }
         }
         if !self.parents[at].is_empty() {
             asked.parents.entry(id).or_default().extend(&self.parents[at]);
@@ -393,14 +387,12 @@ impl<'a> Acceptance<'a> {
 
     /// Writes new documents, records, requests for visits and tickets. Of several tickets of one record only the last one is open.
     fn write(&self, sql: &mut Sql<'_>, asked: Asked<'_>) -> std::result::Result<(), StoreError> {
-        let Asked { fresh, records: changed, mut buffered, prompt, tickets, parents, apart, emptied } = asked;
+        let Asked { fresh, records: changed, mut buffered, prompt, tickets, parents, apart } = asked;
         buffered.retain(|id, _| !prompt.contains(id));
         records::tickets::hold_reports(sql)?;
         documents::add(sql, self.job.id, self.job.run, &fresh)?;
         records::put(sql, self.job.id, &changed.into_values().collect::<Vec<_>>())?;
         records::compounds::remove(sql, &apart.into_iter().collect::<Vec<_>>())?;
-        let emptied: Vec<i64> = emptied.into_iter().collect();
-        records::compounds::prune(sql, &emptied, NO_EPOCH, |_| false)?;
         let pairs = |(id, keys): (i64, Vec<DocumentKey>)| keys.into_iter().map(move |key| (id, key));
         let parents: BTreeMap<(i64, i64, i64), (i64, DocumentKey)> = parents
             .into_iter()

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ingather_model::ids::JobId;
-use ingather_model::key::{DocumentKey, parent_bytes};
+use ingather_model::key::DocumentKey;
 use ingather_model::lifecycle::outcome::FailureKind;
 use ingather_model::limits;
 use ingather_store::documents;
@@ -16,8 +16,8 @@ use ingather_store::jobs::Job;
 use ingather_store::{Sql, StoreError, queue, states};
 use roaring::RoaringTreemap;
 
-use super::claims::{self, Claim};
-use super::{Ask, InboxOf, Push, Through, Via, channels, documents_of};
+use super::claims::Claim;
+use super::{Ask, InboxOf, Push, Via, documents_of};
 use crate::delivery::writer::Writer;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -116,7 +116,7 @@ pub(super) enum Failing {
 impl Failing {
     pub(super) fn has(&self, compound: i64) -> bool {
         match self {
-            Failing::Are(ids) => ids.contains(compound as u64),
+            Failing::Are(ids) => ids.contains(compound as u64) && !failpoint(Failpoint::FailedIsCovered),
             Failing::All => true,
         }
     }
@@ -186,69 +186,87 @@ impl Engine {
         let listed: Vec<i64> = listed.iter().map(|id| id as i64).collect();
         for ids in listed.chunks(limits::RECORDS_AT_ONCE_MAX) {
             self.within(job, claim, |sql, _, _| {
-                let ids = states::hold(sql, ids)?;
+                // What is in them is held as well: its pushes write what it is in.
+                let mut held = compounds::children(sql, ids)?;
+                held.extend(ids);
+                states::hold(sql, &held)?;
                 if is_full {
-                    compounds::prune(sql, &ids, claim.epoch, |id| met.contains(id as u64))?;
+                    compounds::prune(sql, ids, claim.epoch, |id| met.contains(id as u64))?;
                 }
-                compounds::settle_hashes(sql, &ids)
+                compounds::settle_hashes(sql, ids)
             })?;
         }
         Ok(())
     }
 
-    /// Deletes what is in compounds that are about to be deleted, and in no other one: the deepest first, as a client would. What is pushed meanwhile stays.
+    /// Deletes what is in compounds that a call has deleted, and in no other one: the deepest first, as a client would, each with a ticket of its own. What was
+    /// pushed since stays. `deletions`: their keys, and their tickets. A call that was cut off is made again, also where the compound is gone already.
     pub(super) fn delete_beneath(
         &self,
-        (writer, inbox): &(Writer, InboxOf<'_>),
-        through: Through<'_>,
-        pushes: &[Push],
+        source: &(Writer, InboxOf<'_>),
+        deletions: &[(DocumentKey, i64)],
     ) -> Result<()> {
-        if failpoint(Failpoint::CompoundGoesAlone) {
+        if deletions.is_empty() || failpoint(Failpoint::CompoundGoesAlone) {
             return Ok(());
         }
-        let (job, hasher) = (inbox.job, self.reader.hasher());
-        let deleted = pushes.iter().filter(|push| matches!(push.ask, Ask::Delete));
-        let keys: Vec<DocumentKey> =
-            deleted.map(|push| hasher.key(&push.key, parent_bytes(&push.key))).collect();
-        let going = self.reader.read(|sql| {
-            let mut going = Vec::new();
-            for key in &keys {
-                // One that nobody has pushed may have something in it as well.
-                if !compounds::children_of(sql, job.id, *key, (i64::MIN, 1))?.is_empty() {
-                    going.extend(beneath(sql, job.id, *key)?.alone);
-                }
-            }
-            Ok::<_, StoreError>(going)
+        let job = source.1.job;
+        let keys: Vec<DocumentKey> = deletions.iter().map(|(key, _)| *key).collect();
+        let emptied = self.reader.read(|sql| {
+            let mut emptied = compounds::with_children(sql, job.id, &keys)?;
+            let known = documents_of(sql, job.id, &emptied)?;
+            let ids: Vec<i64> = known.values().copied().collect();
+            // A deletion that came late has deleted nothing.
+            let there = if ids.is_empty() { Vec::new() } else { records::present(sql, &ids)? };
+            emptied.retain(|key| known.get(key).is_none_or(|id| !there.contains(id)));
+            Ok::<_, StoreError>(emptied)
         })?;
-        if going.is_empty() {
-            return Ok(());
-        }
-        let last = self.in_source(writer, job, |sql, _| Ok(Ok(records::tickets::take(sql, 1)?)))?;
-        for ids in going.chunks(limits::RECORDS_AT_ONCE_MAX) {
-            self.in_source(writer, job, |sql, now| {
-                if let Some(channel) = through.channel
-                    && let Err(error) = channels::takes(sql, job, (channel, false))?
-                {
-                    return Ok(Err(error));
-                }
-                if let Some(claim) = through.run
-                    && let Err(error) = claims::claimed(sql, job, claim, now)?
-                {
-                    return Ok(Err(error));
-                }
-                let known = states::hold(sql, ids)?;
-                let is_going = |record: &Record| record.present && record.ticket <= last;
-                let going = records::get(sql, &known)?.into_iter().filter(is_going);
-                let going: Vec<i64> = going.map(|record| record.document).collect();
-                records::leave_before(sql, &going, None)?;
-                let names = documents::names(sql, &going)?;
-                let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
-                let pushes: Vec<Push> = names.into_iter().map(delete).collect();
-                self.accept_in(sql, (inbox, Via::default(), now), &pushes.iter().collect::<Vec<_>>())?;
-                Ok(Ok(()))
-            })?;
-            self.process.pushed(job.id, writer.call.now());
+        for (key, ticket) in deletions.iter().filter(|(key, _)| emptied.contains(key)) {
+            let going = self.reader.read(|sql| beneath(sql, job.id, *key))?.alone;
+            for ids in going.chunks(limits::RECORDS_AT_ONCE_MAX) {
+                self.delete_older(source, ids, *ticket)?;
+            }
+            self.leave_to_others(source, *key, *ticket)?;
         }
         Ok(())
     }
+
+    /// Deletes records that were not pushed behind a ticket.
+    fn delete_older(&self, (writer, inbox): &(Writer, InboxOf<'_>), ids: &[i64], ticket: i64) -> Result<()> {
+        self.in_source(writer, inbox.job, |sql, now| {
+            let going = older(sql, ids, ticket)?;
+            records::leave_before(sql, &going, None)?;
+            let names = documents::names(sql, &going)?;
+            let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
+            let pushes: Vec<Push> = names.into_iter().map(delete).collect();
+            self.accept_in(sql, (inbox, Via::default(), now), &pushes.iter().collect::<Vec<_>>())?;
+            Ok(Ok(()))
+        })?;
+        self.process.pushed(inbox.job.id, writer.call.now());
+        Ok(())
+    }
+
+    /// What is left of what was in a deleted compound, since it is in another one as well, is in that no more.
+    fn leave_to_others(
+        &self,
+        (writer, inbox): &(Writer, InboxOf<'_>),
+        key: DocumentKey,
+        ticket: i64,
+    ) -> Result<()> {
+        let left = self.reader.read(|sql| direct(sql, inbox.job.id, key))?;
+        for ids in left.chunks(limits::RECORDS_AT_ONCE_MAX) {
+            self.in_source(writer, inbox.job, |sql, _| {
+                let older = older(sql, ids, ticket)?;
+                Ok(Ok(compounds::let_go(sql, key, &older)?))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Those of records that are there, and were not pushed behind a ticket; they are held.
+fn older(sql: &mut Sql<'_>, ids: &[i64], ticket: i64) -> StoreResult<Vec<i64>> {
+    let known = states::hold(sql, ids)?;
+    let is_older = |record: &Record| record.present && record.ticket <= ticket;
+    let older = records::get(sql, &known)?.into_iter().filter(is_older);
+    Ok(older.map(|record| record.document).collect())
 }

@@ -192,17 +192,17 @@ impl Engine {
             let known = states::hold(sql, &ids.values().copied().collect::<Vec<_>>())?;
             let there = records::present(sql, &known)?;
             meet_whole(sql, (job.id, claim.epoch), &there)?;
-            let mut found = Vec::with_capacity(visits.len());
+            let (mut found, mut parents) = (Vec::with_capacity(visits.len()), Vec::new());
             for (visit, of) in visits.iter().zip(&keys) {
                 let id = ids.get(of).copied().filter(|id| there.contains(id));
                 found.push(id.is_some());
                 let Some(id) = id else { continue };
-                let parents: Vec<_> = visit.parents.iter().map(|parent| (id, key(parent))).collect();
-                records::compounds::put(sql, job.id, &parents, claim.epoch)?;
+                parents.extend(visit.parents.iter().map(|parent| (id, key(parent))));
                 if let Some(hash) = visit.hash {
                     records::set_hash(sql, id, hash)?;
                 }
             }
+            records::compounds::put(sql, job.id, &parents, claim.epoch)?;
             delta_runs::seen(sql, job.id, claim.epoch, (now, 0))?;
             Ok(found)
         })

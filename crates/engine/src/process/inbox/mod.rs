@@ -27,7 +27,7 @@ use ingather_contract::sink::Allowed;
 use ingather_model::access::Acl;
 use ingather_model::fault::Reason;
 use ingather_model::ids::{ContainerId, JobId};
-use ingather_model::key::DocumentKey;
+use ingather_model::key::{DocumentKey, parent_bytes};
 use ingather_model::lifecycle::job::State;
 use ingather_model::limits;
 use ingather_store::documents;
@@ -166,11 +166,13 @@ impl Engine {
     /// `Ended`, `Throttled`, `NoSuchChannel`; what the store says.
     pub fn accept(&self, job: &Job, through: Through<'_>, pushes: Vec<Push>) -> Result<Vec<Accepted>> {
         let source = self.inbox_of(job)?;
-        let (writer, inbox) = &source;
+        let ((writer, inbox), hasher) = (&source, self.reader.hasher());
         let asked = (pushes.len(), writer.call.now());
         self.process.usages.take((job.id, &job.name), inbox.quotas, asked)?;
         let pushes = inbox.with_files(pushes);
-        self.delete_beneath(&source, through, &pushes)?;
+        let key = |push: &Push| hasher.key(&push.key, parent_bytes(&push.key));
+        let deletions = pushes.iter().enumerate().filter(|(_, push)| matches!(push.ask, Ask::Delete));
+        let deletions: Vec<(usize, DocumentKey)> = deletions.map(|(at, push)| (at, key(push))).collect();
         let accepted = match through {
             Through { run: None, channel: None } => {
                 let shared = Shared { job: job.id, seen: (job.run, job.revision), by: self.asked_by.clone() };
@@ -187,6 +189,11 @@ impl Engine {
             }
         };
         self.process.pushed(job.id, asked.1 + inbox.buffering.ms);
+        let deleted = deletions.into_iter().filter_map(|(at, key)| match accepted[at] {
+            Accepted::Pending { ticket, .. } => Some((key, ticket)),
+            Accepted::Unchanged | Accepted::Refused(_) => None,
+        });
+        self.delete_beneath(&source, &deleted.collect::<Vec<_>>())?;
         Ok(accepted)
     }
 

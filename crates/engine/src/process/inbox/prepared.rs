@@ -14,6 +14,7 @@ use ingather_store::documents::inbox::channels::{
 };
 use ingather_store::documents::inbox::prepared;
 use ingather_store::documents::inbox::tickets::{self, NewTicket};
+use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, Sql, StoreError};
 use serde_json::Value;
 
@@ -48,13 +49,14 @@ impl Engine {
             Err(unheard) => Err(unheard),
         };
         match told {
+            Err(Unheard::Refused(_)) if failpoint(Failpoint::RefusedIsTaken) => {}
             Ok(()) => self.process.sinks.heard(channel.id),
             Err(unheard) => {
                 match &unheard {
-                    Unheard::Refused(_) => {
-                        self.of_prepared(|sql, now| prepared::refused(sql, (call, channel.id), now))?
+                    Unheard::Lost(_) if !failpoint(Failpoint::LostIsForgotten) => {
+                        self.abort_prepared((call, channel.id))?;
                     }
-                    Unheard::Lost(_) => self.abort_prepared((call, channel.id))?,
+                    _ => self.of_prepared(|sql, now| prepared::refused(sql, (call, channel.id), now))?,
                 }
                 let sentence = format!("{}; none of these records is taken", unheard.why());
                 return Err(EngineError::refused(Refusal::NotReported, sentence));
@@ -124,7 +126,7 @@ impl Engine {
     /// Ends calls that nobody is making any more: a service was killed while it told a sink of them.
     pub(super) fn end_prepared(&self) -> Result<()> {
         for (call, channel) in self.reader.read(prepared::calls)? {
-            if !self.process.sinks.is_telling(call) {
+            if !self.process.sinks.is_telling(call) && !failpoint(Failpoint::PreparedStays) {
                 self.abort_prepared((call, channel))?;
             }
         }

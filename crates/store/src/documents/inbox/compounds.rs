@@ -66,6 +66,30 @@ pub fn children_of(
     sql.query(&queries::RECORD_PARENT_CHILDREN_OF, &values, |row| row.int(0))
 }
 
+/// Those of keys in which something is.
+///
+/// # Errors
+/// What the database says.
+pub fn with_children(sql: &mut Sql<'_>, job: JobId, keys: &[DocumentKey]) -> Result<Vec<DocumentKey>> {
+    let hashes: Vec<i64> = keys.iter().map(|key| key.key_hash).collect();
+    let values = [Value::Int(job.0), Value::Ints(&hashes)];
+    let mut found = sql.query(&queries::RECORD_PARENT_WITH_CHILDREN, &values, |row| {
+        Ok(DocumentKey { parent_hash: row.int(0)?, key_hash: row.int(1)? })
+    })?;
+    found.retain(|key| keys.contains(key));
+    Ok(found)
+}
+
+/// Records are in a compound no more.
+///
+/// # Errors
+/// What the database says.
+pub fn let_go(sql: &mut Sql<'_>, key: DocumentKey, documents: &[i64]) -> Result<()> {
+    let values = [Value::Ints(documents), Value::Int(key.parent_hash), Value::Int(key.key_hash)];
+    sql.execute(&queries::RECORD_PARENT_LET_GO, &values)?;
+    Ok(())
+}
+
 /// A record in a compound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parent {

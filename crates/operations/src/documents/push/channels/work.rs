@@ -31,7 +31,7 @@ pub(super) fn capabilities(
     let is_service = context.host.background().is_some();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let mut transports = words(if is_service { &["log", "long_poll", "event_stream"] } else { &["log"] });
-    if is_service && context.host.process().can_report() {
+    if sends_reports(context) {
         transports.push("webhook".to_owned());
     }
     Ok(Capabilities {
@@ -61,10 +61,6 @@ pub(super) fn open(context: &Context<'_>, caller: &Caller<'_>, request: OpenChan
         let sentence = "nothing delivers beside this command, so that no push could wait for that; ask a service, with --server";
         return Err(Problem::new(Code::UnsupportedMode, sentence));
     }
-    if webhook.is_some() && !(context.host.background().is_some() && context.host.process().can_report()) {
-        let sentence = "nothing here sends reports; ask a service of a program that was built with `webhook`, or read them from the log";
-        return Err(Problem::new(Code::UnsupportedMode, sentence));
-    }
     let sink = webhook.as_ref().map(sink).transpose()?;
     let lease_ms =
         millis(("lease_seconds", lease_seconds), (limits::CHANNEL_LEASE_MS, limits::CHANNEL_LEASE_MS_MAX))?;
@@ -79,9 +75,19 @@ pub(super) fn open(context: &Context<'_>, caller: &Caller<'_>, request: OpenChan
     let client: String = client.chars().take(limits::CLIENT_LETTERS_MAX).collect();
     let opened_by = caller.name;
     let new = NewChannel { client: &client, opened_by, is_sync, lease_ms, throttle_ms, open_max, sink };
-    let id = with(context, (&source, caller), |engine, job| Ok(engine.open_channel(job, new)?))?;
+    let id = with(context, (&source, caller), |engine, job| {
+        if new.sink.is_some() && !sends_reports(context) {
+            let sentence = "nothing here sends reports; ask a service of a program that was built with `webhook`, or read them from the log";
+            return Err(Problem::new(Code::UnsupportedMode, sentence));
+        }
+        Ok(engine.open_channel(job, new)?)
+    })?;
     let (channel, job) = channel_of(context, caller, id)?;
     Ok(look(channel, job.as_ref()))
+}
+
+fn sends_reports(context: &Context<'_>) -> bool {
+    context.host.background().is_some() && context.host.process().can_report()
 }
 
 fn sink(wanted: &WantedWebhook) -> Result<NewSink<'_>> {

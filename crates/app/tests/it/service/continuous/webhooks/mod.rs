@@ -60,6 +60,13 @@ fn ends(client: &Client<'_, '_>, channel: i64) -> Value {
     look()
 }
 
+/// A service with the source, and the key of a client.
+fn begins<'s>(sandbox: &'s Sandbox, sink: &Sink) -> (Service<'s>, String) {
+    source(sandbox, sink);
+    let one = key(sandbox, "one", &["pusher"], None);
+    (Service::start(sandbox), one)
+}
+
 /// That a message was signed as the manual says.
 fn is_signed(message: &Message) {
     let field = |name: &str| message.head[name].clone();
@@ -73,13 +80,31 @@ fn is_signed(message: &Message) {
     assert_eq!(field("ingather-signature"), format!("v1={hex}"));
 }
 
+/// That each ticket was queued before what followed, and that the end was the last.
+fn in_order(sink: &Sink) {
+    let told: Vec<Value> = sink.messages().iter().flat_map(|one| one.reports().to_vec()).collect();
+    let at = |wanted: &str| told.iter().position(|report| report["id"] == wanted).unwrap();
+    for report in sink.heard("completed", false).values() {
+        assert!(at(&format!("{}-queued", report["ticket"])) < at(report["id"].as_str().unwrap()));
+    }
+    assert_eq!(told.last().unwrap()["word"], "terminated");
+}
+
+/// A call that is sent twice is answered as before.
+fn sent_twice(client: &Client<'_, '_>, channel: i64, key: &str) {
+    let path = format!("/api/v1/channels/{channel}/records");
+    let again = Request::new("POST", &path).key(&client.key).header("Idempotency-Key: a");
+    let again = again.body(&json!({"records": [record(key)]}));
+    let [first, second] =
+        [(); 2].map(|()| again.send(client.service.address).is(200).json()["results"].clone());
+    assert_eq!(first, second);
+}
+
 #[test]
 fn a_webhook_hears_of_all_that_is_taken_and_what_it_refuses_is_not() {
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let (sandbox, sink) = (Sandbox::new(kept), Sink::new());
-        source(&sandbox, &sink);
-        let one = key(&sandbox, "one", &["pusher"], None);
-        let service = Service::start(&sandbox);
+        let (service, one) = begins(&sandbox, &sink);
         let client = Client { service: &service, key: one };
         assert!(client.get("capabilities")["transports"].to_string().contains("\"webhook\""));
         let channel = client.open(json!({"webhook": webhook(&sink)}));
@@ -106,12 +131,7 @@ fn a_webhook_hears_of_all_that_is_taken_and_what_it_refuses_is_not() {
                 }
             }
         }
-        // A call that is sent twice is told once.
-        let path = format!("/api/v1/channels/{channel}/records");
-        let again = Request::new("POST", &path).key(&client.key).header("Idempotency-Key: a");
-        let again = again.body(&json!({"records": [record("again")]}));
-        let [first, second] = [(); 2].map(|()| again.send(service.address).is(200).json()["results"].clone());
-        assert_eq!(first, second);
+        sent_twice(&client, channel, "again");
         taken.insert("again".to_owned());
         let look = ends(&client, channel);
         assert_eq!(look["webhook"]["url"], json!(sink.url("/hooks/1")), "what is behind `?` may be secret");
@@ -123,13 +143,7 @@ fn a_webhook_hears_of_all_that_is_taken_and_what_it_refuses_is_not() {
         assert!(completed.values().all(|report| report["outcome"] == "indexed"), "{completed:?}");
         assert_eq!(texts(completed.values(), "user_ref").len(), taken.len());
         assert_eq!(found(&service), taken);
-        // Each before what follows it, and the end is the last.
-        let told: Vec<Value> = sink.messages().iter().flat_map(|one| one.reports().to_vec()).collect();
-        let at = |wanted: &str| told.iter().position(|report| report["id"] == wanted).unwrap();
-        for report in completed.values() {
-            assert!(at(&format!("{}-queued", report["ticket"])) < at(report["id"].as_str().unwrap()));
-        }
-        assert_eq!(told.last().unwrap()["word"], "terminated");
+        in_order(&sink);
         sink.messages().iter().for_each(is_signed);
         // The log has the same, without gaps.
         let reports = client.reports(channel);
@@ -206,9 +220,7 @@ fn a_channel_is_opened_where_its_source_allows_and_its_webhook_answers_or_not_at
 fn what_a_webhook_may_have_heard_fails_and_one_that_takes_nothing_ends_its_channel() {
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let (sandbox, sink) = (Sandbox::new(kept), Sink::new());
-        source(&sandbox, &sink);
-        let one = key(&sandbox, "one", &["pusher"], None);
-        let service = Service::start(&sandbox);
+        let (service, one) = begins(&sandbox, &sink);
         let client = Client { service: &service, key: one };
         let mut wanted = webhook(&sink);
         wanted["sink_seconds"] = json!(3);
