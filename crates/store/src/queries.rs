@@ -491,6 +491,7 @@ queries! {
     shared RECORD_PARENT_PARENTS = "record_parent/parents";
     shared RECORD_PARENT_PRUNE = "record_parent/prune";
     shared RECORD_PARENT_PUT = "record_parent/put";
+    shared RECORD_PARENT_LEAVE = "record_parent/leave";
     shared RECORD_PARENT_LET_GO = "record_parent/let_go";
     shared RECORD_PARENT_WITH_CHILDREN = "record_parent/with_children";
     shared RECORD_PARENT_TOLD = "record_parent/told";

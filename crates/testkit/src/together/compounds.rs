@@ -248,11 +248,40 @@ fn deletions(story: &mut Story) {
     let deleted = story.finish(run);
     story.expect("deleted of a circle", &deleted, &3);
     let held = story.held();
-    story.expect("held at the end", &held, &texts(&["a", "zip"]));
+    story.expect("held without the circle", &held, &texts(&["a", "zip"]));
+    in_deleted_ones(story);
     story.fail("a");
     let run = story.open(None);
     let checked = story.check(run, &[("zip", "2")]);
     story.expect("an archive in which one failed", &checked, &vec![Checked::Changed]);
+}
+
+/// What is in a deleted compound and in another one goes with that, also where the first was forgotten meanwhile; whether it was deleted by itself, with another
+/// one, or by a delta run.
+fn in_deleted_ones(story: &mut Story) {
+    let outer = [("outer", "1", true, &[] as &[&str]), ("inner", "1", true, &["outer"])];
+    for how in ["by itself", "with another one", "by a delta run"] {
+        story.push(None, &outer);
+        story.push(None, &[("f", "1", false, &["inner", "shelf"])]);
+        story.held();
+        match how {
+            "by itself" => story.delete("inner", None),
+            "with another one" => story.delete("outer", None),
+            _ => {
+                let run = story.open(None);
+                story.check(run, &[("zip", "2"), ("f", "1")]);
+                let deleted = story.finish(run);
+                story.expect("deleted of two folders", &deleted, &2);
+            }
+        }
+        let held = story.held();
+        let is_there = held.contains(&"f".to_owned()) && !held.contains(&"inner".to_owned());
+        story.expect(&format!("one is on a shelf, and its folder was deleted {how}"), &is_there, &true);
+        story.delete("shelf", None);
+        story.delete("outer", None);
+        let held = story.held();
+        story.expect(&format!("held after a folder went {how}, and a shelf"), &held, &texts(&["a", "zip"]));
+    }
 }
 
 fn texts(names: &[&str]) -> Vec<String> {

@@ -23,6 +23,9 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::run::id_set;
 
+/// No delta run has this number.
+const NO_EPOCH: i64 = -1;
+
 type StoreResult<T> = std::result::Result<T, StoreError>;
 
 /// All that is in compounds, at every depth, without these themselves unless they are in each other.
@@ -230,15 +233,30 @@ impl Engine {
         Ok(())
     }
 
+    /// Deletes records that are there and are held, each with a ticket of its own. What is in them, and stays, is in them no more: a compound that was forgotten
+    /// would look like one that nobody has pushed yet, which holds what is in it. `(ticket, epoch)`: what was pushed behind that ticket, or that delta run was told
+    /// to be in them, is.
+    pub(super) fn delete_held(
+        &self,
+        sql: &mut Sql<'_>,
+        (inbox, now): (&InboxOf<'_>, i64),
+        going: &[i64],
+        since: (i64, i64),
+    ) -> StoreResult<()> {
+        let names = documents::names(sql, going)?;
+        let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
+        let pushes: Vec<Push> = names.into_iter().map(delete).collect();
+        self.accept_in(sql, (inbox, Via::default(), now), &pushes.iter().collect::<Vec<_>>())?;
+        // Behind the tickets, whose numbers all calls of pushes lock before they say what is in what.
+        compounds::leave(sql, going, since)
+    }
+
     /// Deletes records that were not pushed behind a ticket.
     fn delete_older(&self, (writer, inbox): &(Writer, InboxOf<'_>), ids: &[i64], ticket: i64) -> Result<()> {
         self.in_source(writer, inbox.job, |sql, now| {
             let going = older(sql, ids, ticket)?;
             records::leave_before(sql, &going, None)?;
-            let names = documents::names(sql, &going)?;
-            let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
-            let pushes: Vec<Push> = names.into_iter().map(delete).collect();
-            self.accept_in(sql, (inbox, Via::default(), now), &pushes.iter().collect::<Vec<_>>())?;
+            self.delete_held(sql, (inbox, now), &going, (ticket, NO_EPOCH))?;
             Ok(Ok(()))
         })?;
         self.process.pushed(inbox.job.id, writer.call.now());

@@ -5,15 +5,15 @@ use ingather_model::limits;
 use ingather_model::run_counts::{counted, number};
 use ingather_store::documents;
 use ingather_store::documents::inbox::delta_runs::{self, DeltaRun, Mark};
-use ingather_store::documents::inbox::{self as records, Record};
+use ingather_store::documents::inbox::{self as records, Known, Record};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::jobs::Job;
 use ingather_store::{Reader, Sql, StoreError, states};
 use roaring::RoaringTreemap;
 
+use super::InboxOf;
 use super::claims::{Claim, DeltaMode, Finished, OPEN, is_locked, locked, not_open};
 use super::compounds;
-use super::{Ask, InboxOf, Push, Via};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::run::id_set;
@@ -110,14 +110,14 @@ impl Engine {
             last = found.last().copied().unwrap_or(after);
         }
         while more && of.is_none() && run.compound.is_none() && found.len() < most {
-            let (known, obsolete) = self.unmet_after(job, (&run, &met), last)?;
+            let (page_end, obsolete) = self.unmet_after(job, (&run, &met), last)?;
             let room = most - found.len();
-            more = !known.is_empty();
-            last = known.last().copied().unwrap_or(last);
+            more = page_end.is_some();
+            last = page_end.unwrap_or(last);
             if obsolete.len() > room {
-                last = obsolete[room - 1];
+                last = obsolete[room - 1].document;
             }
-            found.extend(obsolete.into_iter().take(room));
+            found.extend(obsolete.into_iter().map(|record| record.document).take(room));
         }
         let names = self.reader.read(|sql| documents::names(sql, &found))?;
         let by_id: std::collections::BTreeMap<i64, String> = names.into_iter().collect();
@@ -160,7 +160,7 @@ impl Engine {
         loop {
             let page =
                 self.reader.read(|sql| records::known(sql, job.id, after, limits::RECORDS_AT_ONCE_MAX))?;
-            let documents: Vec<i64> = page.iter().map(|(id, _)| *id).collect();
+            let documents: Vec<i64> = page.iter().map(|record| record.document).collect();
             cleared += self.in_source(&writer, job, |sql, now| {
                 if let Some(last) = delta_runs::last(sql, job.id)?
                     && is_locked(sql, job, (&last, now))?
@@ -213,16 +213,21 @@ impl Engine {
         Ok(Unmet::Deleted(deleted))
     }
 
-    /// Records of a source that were there before a delta run and that it has not met, and how many records there are.
+    /// Records of a source that were there before a delta run and that it has not met, and how many records there are. Compounds come behind what may be in
+    /// them: little is in one by then that has to be taken out of it.
     fn unmet(&self, job: &Job, (run, met): (&DeltaRun, &Met)) -> Result<(Vec<i64>, u64)> {
         let total = self.reader.read(|sql| records::count(sql, job.id))?;
-        let (mut obsolete, mut after) = (Vec::new(), i64::MIN);
+        let (mut obsolete, mut compounds, mut after) = (Vec::new(), Vec::new(), i64::MIN);
         loop {
-            let (known, mut unmet) = self.unmet_after(job, (run, met), after)?;
-            let Some(last) = known.last() else { return Ok((obsolete, total)) };
-            after = *last;
-            obsolete.append(&mut unmet);
+            let (last, unmet) = self.unmet_after(job, (run, met), after)?;
+            for record in unmet {
+                if record.is_compound { &mut compounds } else { &mut obsolete }.push(record.document);
+            }
+            let Some(last) = last else { break };
+            after = last;
         }
+        obsolete.append(&mut compounds);
+        Ok((obsolete, total))
     }
 
     /// The same of what is in one compound, the deepest first. What another compound holds stays.
@@ -248,17 +253,17 @@ impl Engine {
         Ok((alone, found.1))
     }
 
-    /// Records of a source after one, by document: all of a page, and those that were there before a delta run, and that it has not met.
+    /// A page of the records of a source after one, by document: the last of them, and those that were there before a delta run and that it has not met.
     fn unmet_after(
         &self,
         job: &Job,
         (run, met): (&DeltaRun, &Met),
         after: i64,
-    ) -> Result<(Vec<i64>, Vec<i64>)> {
-        let page = self.reader.read(|sql| records::known(sql, job.id, after, limits::JUDGED_MAX))?;
-        let is_unmet = |(id, ticket): &&(i64, i64)| *ticket <= run.watermark && !met.ids.contains(*id as u64);
-        let unmet = page.iter().filter(is_unmet).map(|(id, _)| *id).collect();
-        Ok((page.iter().map(|(id, _)| *id).collect(), unmet))
+    ) -> Result<(Option<i64>, Vec<Known>)> {
+        let mut page = self.reader.read(|sql| records::known(sql, job.id, after, limits::JUDGED_MAX))?;
+        let last = page.last().map(|record| record.document);
+        page.retain(|record| record.ticket <= run.watermark && !met.ids.contains(record.document as u64));
+        Ok((last, page))
     }
 
     /// Deletes records that a delta run has not met; those stay that were pushed since it began, or met since `met` was read.
@@ -287,12 +292,9 @@ impl Engine {
             since.add(delta_runs::marks(sql, job.id, run.epoch, met.last)?)?;
             since.cover(sql)?;
             still.retain(|id| !since.ids.contains(*id as u64));
-            let names = documents::names(sql, &still)?;
-            let delete = |(_, key)| Push { key, ask: Ask::Delete, user_ref: None, version: None };
-            let pushes: Vec<Push> = names.into_iter().map(delete).collect();
-            self.accept_in(sql, (inbox, Via::default(), now), &pushes.iter().collect::<Vec<_>>())?;
-            delta_runs::deleted(sql, job.id, claim.epoch, (pushes.len() as i64, now))?;
-            Ok((pushes.len() as u64, since))
+            self.delete_held(sql, (inbox, now), &still, (watermark, run.epoch))?;
+            delta_runs::deleted(sql, job.id, claim.epoch, (still.len() as i64, now))?;
+            Ok((still.len() as u64, since))
         })?;
         met.ids |= since.ids;
         met.last = since.last;

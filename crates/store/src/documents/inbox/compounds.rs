@@ -90,6 +90,16 @@ pub fn let_go(sql: &mut Sql<'_>, key: DocumentKey, documents: &[i64]) -> Result<
     Ok(())
 }
 
+/// Compounds were deleted: what is in them is in them no more, unless it was pushed behind a ticket, or a delta run was told that it is.
+///
+/// # Errors
+/// What the database says.
+pub fn leave(sql: &mut Sql<'_>, compounds: &[i64], (ticket, epoch): (i64, i64)) -> Result<()> {
+    let values = [Value::Ints(compounds), Value::Int(ticket), Value::Int(epoch)];
+    sql.execute(&queries::RECORD_PARENT_LEAVE, &values)?;
+    Ok(())
+}
+
 /// A record in a compound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parent {

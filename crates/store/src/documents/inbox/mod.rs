@@ -241,13 +241,26 @@ fn whole(row: &Row<'_>) -> Result<Read> {
     })
 }
 
-/// Records of a job that are to be there, after a document, by document: `(document, ticket)`.
+/// A record that is to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The record.
+    pub document: i64,
+    /// The ticket of what was pushed last.
+    pub ticket: i64,
+    /// Others may be in it.
+    pub is_compound: bool,
+}
+
+/// Records of a job that are to be there, after a document, by document.
 ///
 /// # Errors
 /// What the database says.
-pub fn known(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Vec<(i64, i64)>> {
+pub fn known(sql: &mut Sql<'_>, job: JobId, after: i64, most: usize) -> Result<Vec<Known>> {
     let values = [Value::Int(job.0), Value::Int(after), Value::Int(most as i64)];
-    sql.query(&queries::RECORD_KNOWN, &values, |row| Ok((row.int(0)?, row.int(1)?)))
+    sql.query(&queries::RECORD_KNOWN, &values, |row| {
+        Ok(Known { document: row.int(0)?, ticket: row.int(1)?, is_compound: row.int(2)? != 0 })
+    })
 }
 
 /// Forgets what versions of records are told by: they count as changed.
