@@ -62,7 +62,7 @@ pub struct ListedChannelReport {
     pub report: i64,
     /// When, milliseconds since 1970 UTC.
     pub at: i64,
-    /// `queued`, `completed`, `state` or `feedback`.
+    /// `queued`, `completed`, `state` or `feedback`; `retry` where its client has asked for it.
     pub kind: String,
     /// The state, or `flushed`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -91,4 +91,7 @@ pub struct ListedChannelReport {
     /// Why, in a sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
+    /// When an attempt that failed is made again, milliseconds since 1970 UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_at: Option<i64>,
 }

@@ -45,6 +45,7 @@ pub static OPERATIONS: &[&dyn Callable] = &[
     &documents::push::OBSOLETE,
     &documents::push::DELETE_OBSOLETE,
     &documents::push::CLEAR,
+    &documents::push::CLEAR_ALL,
     &documents::push::PURGE,
     &documents::push::channels::CAPABILITIES_OF,
     &documents::push::channels::OPEN,

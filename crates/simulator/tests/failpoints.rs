@@ -1,8 +1,9 @@
 //! Every planted fault is caught: by the seeds that each change is checked with, or by a text or suite that is named here.
 //!
-//! One fault at a time is planted in the whole process, so that this file has one test that plants and a program of its own.
+//! One fault at a time is planted in the whole process, so that this file has one test that plants, and a program of its own that it begins several times.
 
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ingather_model::ids::{Digest, DocumentId, JobId};
@@ -261,6 +262,7 @@ const NAMED: &[(Failpoint, Check)] = &[
     (Failpoint::BufferedBeyondItsRun, Check::Scenario("pushed_buffered")),
     (Failpoint::StaleIsTaken, Check::Scenario("pushed_buffered")),
     (Failpoint::OtherParentsIgnored, IN_COMPOUNDS),
+    (Failpoint::DeletedStillHolds, IN_COMPOUNDS),
     (Failpoint::FailedIsCovered, IN_COMPOUNDS),
     (Failpoint::CompoundGoesAlone, IN_COMPOUNDS),
     (Failpoint::CompoundHashAtOnce, IN_COMPOUNDS),
@@ -395,10 +397,36 @@ fn the_page_about_reliability_lists_every_planted_fault() {
     }
 }
 
+/// Which of the planted faults a process goes through: one of so many parts.
+const PART: &str = "INGATHER_TEST_PLANTED";
+
+/// A fault is planted in a whole process: several of them go through the list at once, two for each core, since most faults wait for threads of theirs.
 #[test]
 fn every_planted_fault_is_caught() {
+    if let Ok(part) = std::env::var(PART) {
+        return every_one_is_caught(&part);
+    }
+    let parts = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    let begin = |part: usize| {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "every_planted_fault_is_caught", "--nocapture"]);
+        child.env(PART, format!("{part} {parts}")).stdin(Stdio::null());
+        child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let begun: Vec<Child> = (0..parts).map(begin).collect();
+    // Each is read by a thread of its own: one whose output nobody reads would stand still.
+    let waits = begun.into_iter().map(|child| std::thread::spawn(|| child.wait_with_output().unwrap()));
+    for ended in waits.collect::<Vec<_>>().into_iter().map(|ended| ended.join().unwrap()) {
+        eprintln!("{}", String::from_utf8_lossy(&ended.stderr));
+        assert!(ended.status.success(), "{}: {}", ended.status, String::from_utf8_lossy(&ended.stdout));
+    }
+}
+
+fn every_one_is_caught(part: &str) {
+    let (part, parts) = part.split_once(' ').unwrap();
+    let (part, parts): (usize, usize) = (part.parse().unwrap(), parts.parse().unwrap());
     let mut survived = Vec::new();
-    for (failpoint, what) in ALL {
+    for (failpoint, what) in ALL.iter().skip(part).step_by(parts) {
         plant(Some(*failpoint));
         let caught = caught(*failpoint);
         plant(None);

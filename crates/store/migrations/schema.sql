@@ -218,7 +218,7 @@ CREATE TABLE channel (id BIGINT PRIMARY KEY, job BIGINT NOT NULL, client TEXT NO
   state TEXT NOT NULL, reason TEXT NOT NULL, opened_at BIGINT NOT NULL, changed_at BIGINT NOT NULL, seen_at BIGINT NOT NULL,
   lease_ms BIGINT NOT NULL, throttle_ms BIGINT NOT NULL, open_max BIGINT NOT NULL, taken BIGINT NOT NULL, completed BIGINT NOT NULL,
   serial BIGINT NOT NULL, acked BIGINT NOT NULL, sink TEXT NOT NULL DEFAULT '', sink_secret TEXT NOT NULL DEFAULT '',
-  sink_ms BIGINT NOT NULL DEFAULT 0, delivered BIGINT NOT NULL DEFAULT 0, sink_lost BIGINT NOT NULL DEFAULT 0) /*table*/;
+  sink_ms BIGINT NOT NULL DEFAULT 0, delivered BIGINT NOT NULL DEFAULT 0, sink_lost BIGINT NOT NULL DEFAULT 0, tells_retries BIGINT NOT NULL DEFAULT 0) /*table*/;
 CREATE INDEX channel_job ON channel (job);
 CREATE INDEX channel_sink ON channel (id) WHERE sink <> '' AND sink_lost = 0;
 -- tickets that a sink is being told of, and that are not taken yet; call: the first of those of one call

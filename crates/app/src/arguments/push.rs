@@ -105,6 +105,24 @@ pub(crate) enum Source {
         #[arg(long)]
         unlock: bool,
     },
+    /// Forget the hashes of all records of all sources
+    ///
+    /// As `clear`, for every source that applications push into: after a fault of what all their clients have in common.
+    #[command(
+        name = "clear-all",
+        after_help = "Examples:\n  \
+        ingather source clear-all\n  \
+        ingather source clear-all --yes --unlock\n\n\
+        Exit codes: 0 done · 1 a source was left out · 2 nobody can be asked and --yes is missing · 3 could not work"
+    )]
+    ClearAll {
+        /// Without asking
+        #[arg(long)]
+        yes: bool,
+        /// Take open delta runs from their clients first
+        #[arg(long)]
+        unlock: bool,
+    },
     /// Delete all records, also from the outputs; the source itself stays
     ///
     /// What is pushed meanwhile stays. `ingather job delete` deletes the source as well.

@@ -1,6 +1,7 @@
 //! What becomes of tickets: they are completed in the transactions that end visits, and that forget documents.
 
 use ingather_model::ids::JobId;
+use ingather_store::documents::inbox::reports;
 use ingather_store::documents::inbox::tickets::{self, Completed, Outcome};
 use ingather_store::documents::{self, inbox};
 use ingather_store::failpoints::{Failpoint, failpoint};
@@ -34,6 +35,11 @@ pub(crate) fn ended(sql: &mut Sql<'_>, job: JobId, visits: Vec<Ended<'_>>, now: 
     let rows: Vec<(i64, i64, Outcome<'_>)> =
         visits.into_iter().map(|visit| (visit.document, visit.requests, visit.outcome)).collect();
     tickets::visited(sql, &rows, now)
+}
+
+/// Visits of pushed records have failed and are made again: a document, the time of the next attempt, and why. Whoever has asked for it hears that.
+pub(crate) fn retried(sql: &mut Sql<'_>, visits: &[(i64, i64, &str)], now: i64) -> Result<()> {
+    reports::tell_retries(sql, visits, now)
 }
 
 /// Those of documents that no output holds any more which are forgotten: what was pushed again meanwhile stays, and is visited.

@@ -57,6 +57,12 @@ impl CompletedVisit<'_> {
         Some(tickets::Ended { document: item.id, requests: item.request_count?, outcome, is_skipped })
     }
 
+    /// Its document, when the next attempt is made, and why; none where there is none.
+    fn retry(&self) -> Option<(i64, i64, &str)> {
+        let failure = self.failure.as_ref().filter(|failure| failure.kind == FailureKind::Retrying)?;
+        Some((self.visit.item.id, self.again_at?, &failure.message))
+    }
+
     fn visited(&self) -> DatedVisit<'_> {
         let PendingVisit { item, update, artifacts, .. } = self.visit;
         // What is tried again keeps its version until it is over: a change counts once, however often it was sent.
@@ -177,6 +183,9 @@ impl Completion<'_> {
         if run.author.is_pushed {
             let ended = self.completed.iter().filter_map(CompletedVisit::ticket).collect();
             tickets::ended(sql, run.job.id, ended, run.call.now())?;
+            let retries: Vec<(i64, i64, &str)> =
+                self.completed.iter().filter_map(CompletedVisit::retry).collect();
+            tickets::retried(sql, &retries, run.call.now())?;
         }
         if !failpoint(Failpoint::DateAfterTheVisit) {
             self.date(sql)?;

@@ -57,6 +57,8 @@ pub const CHANNEL_THROTTLE_MS_MAX: i64 = 86_400_000;
 pub const CHANNEL_OPEN: i64 = 10_000;
 /// The most that it may say.
 pub const CHANNEL_OPEN_MAX: i64 = 100_000;
+/// Kinds of reports that a client may ask for in one request.
+pub const OPTIONAL_REPORTS_MAX: usize = 8;
 /// A channel of whose tickets more than this is open, of those that may be, is throttled: percent.
 pub const CHANNEL_THROTTLE_PERCENT: i64 = 80;
 /// Until less than this is: percent.

@@ -105,6 +105,7 @@ pub fn told(kind: Kind, says: Says, dies: Option<(&str, u64)>) -> Told {
         lease_ms: 86_400_000,
         throttle_ms: 600_000,
         open_max: 100,
+        tells_retries: false,
         sink: Some(NewSink { url: "https://sink.example/1", secret: "narwhals sing at night", ms: 600_000 }),
     };
     let job = world.find("docs").expect("it is there");

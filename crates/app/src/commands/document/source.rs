@@ -2,8 +2,8 @@
 
 use ingather_model::run_counts::counted;
 use ingather_operations::documents::push::{
-    self, ClearSource, ClearedSource, DeltaRunLook, ListReports, ListSources, ListedReport, PurgeSource,
-    ShowDeltaRun, ShowTicket, UnlockSource,
+    self, ClearSource, ClearSources, ClearedSource, DeltaRunLook, LeftOutSource, ListReports, ListSources,
+    ListedReport, PurgeSource, ShowDeltaRun, ShowTicket, UnlockSource,
 };
 
 use crate::arguments::{Global, Source};
@@ -54,6 +54,7 @@ pub(crate) fn run(global: &Global, command: Source) -> Result<u8> {
             }
             Ok(exit::DONE)
         }
+        Source::ClearAll { yes, unlock } => clear_all(&program, (yes, unlock)),
         Source::Purge { source, yes, unlock } => purge(&program, source, (yes, unlock)),
     }
 }
@@ -80,6 +81,35 @@ fn list(program: &Program<'_>) -> Result<u8> {
     let rows: Vec<Vec<String>> = found.sources.iter().map(row).collect();
     show::table(&["SOURCE", "RECORDS", "BUFFERED", "DELTA RUN", "STATE", "SINCE", "CLIENT"], &rows);
     Ok(exit::DONE)
+}
+
+fn clear_all(program: &Program<'_>, (yes, unlock): (bool, bool)) -> Result<u8> {
+    let global = program.global;
+    let ask =
+        |confirm: bool| push::CLEAR_ALL.call(&program.context(), &caller(), ClearSources { confirm, unlock });
+    if !yes {
+        if !show::is_person() {
+            return Err(Failure::usage(
+                "nobody can be asked here whether the hashes of all sources are to be forgotten; --yes forgets them without asking",
+            ));
+        }
+        let all = counted(ask(false)?.left_out.len() as u64, "source");
+        if !show::ask(&format!("forget the hashes of all records of {all}?")) {
+            return Err(Failure::usage("nothing was forgotten"));
+        }
+    }
+    let done = ask(true)?;
+    if global.json {
+        show::answer(&done);
+    } else if !global.quiet {
+        for ClearedSource { source, cleared } in &done.sources {
+            show::stderr(&format!("{source}: the hashes of {} are forgotten", counted(*cleared, "record")));
+        }
+        for LeftOutSource { source, why } in &done.left_out {
+            show::stderr(&format!("{source} was left out: {why}"));
+        }
+    }
+    Ok(if done.left_out.is_empty() { exit::DONE } else { exit::HAS_FAILURES })
 }
 
 fn purge(program: &Program<'_>, source: String, (yes, unlock): (bool, bool)) -> Result<u8> {

@@ -137,6 +137,7 @@ const CHANGES: &[&str] = &[
     "push.records",
     "push.unlock",
     "push.clear",
+    "push.clear_all",
     "push.purge",
     "channel.flush",
     "channel.terminate",

@@ -9,10 +9,9 @@
 
 use ingather_contract::sink::Unheard;
 use ingather_model::fault::Reason;
-use ingather_store::documents::inbox::channels::{
-    self as channel_rows, Channel, ChannelReport, QUEUED, ReportedTicket,
-};
+use ingather_store::documents::inbox::channels::{self as channel_rows, Channel};
 use ingather_store::documents::inbox::prepared;
+use ingather_store::documents::inbox::reports::{ChannelReport, QUEUED, ReportedTicket};
 use ingather_store::documents::inbox::tickets::{self, NewTicket};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::{Durability, Sql, StoreError};

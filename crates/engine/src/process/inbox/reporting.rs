@@ -5,7 +5,8 @@ use ingather_contract::repository::Receives;
 use ingather_contract::sink::{ListedChannelReport, Message, Unheard};
 use ingather_model::lifecycle::channel::State;
 use ingather_model::limits;
-use ingather_store::documents::inbox::channels::{self, Channel, ChannelReport, QUEUED, STATE};
+use ingather_store::documents::inbox::channels::{self, Channel};
+use ingather_store::documents::inbox::reports::{self, ChannelReport, QUEUED, RETRY, STATE};
 use ingather_store::documents::inbox::sinks as rows;
 use ingather_store::{Durability, StoreError, jobs, secrets};
 use serde_json::{Value, json};
@@ -93,7 +94,7 @@ impl Engine {
             let found = self.reader.read(|sql| {
                 let Some(channel) = channels::get(sql, id)? else { return Ok(None) };
                 let Some(sink) = channel.sink.clone().filter(|sink| !sink.is_lost) else { return Ok(None) };
-                let reports = channels::reports(sql, id, sink.delivered, limits::SINK_REPORTS_MAX)?;
+                let reports = reports::list(sql, id, sink.delivered, limits::SINK_REPORTS_MAX)?;
                 Ok::<_, StoreError>(Some((channel, sink, reports)))
             })?;
             let Some((channel, sink, reports)) = found else { return Ok(()) };
@@ -182,6 +183,7 @@ pub fn listed(report: ChannelReport) -> ListedChannelReport {
         outcome: None,
         code: String::new(),
         message: String::new(),
+        again_at: None,
     };
     if let Some(ticket) = ticket {
         listed.ticket = Some(ticket.number);
@@ -191,6 +193,10 @@ pub fn listed(report: ChannelReport) -> ListedChannelReport {
         listed.outcome = ticket.outcome;
         listed.code = ticket.code;
         listed.message = ticket.message;
+    }
+    if listed.kind == RETRY {
+        listed.again_at = std::mem::take(&mut listed.word).parse().ok();
+        listed.message = std::mem::take(&mut listed.about);
     }
     listed
 }

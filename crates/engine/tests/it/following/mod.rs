@@ -7,6 +7,7 @@ mod places;
 mod pushed;
 mod random;
 mod reach;
+mod retries;
 mod sinks;
 
 use std::collections::BTreeMap;

@@ -21,8 +21,9 @@ pub use self::runs::{
     VisitedRecords,
 };
 pub use self::sources::{
-    CLEAR, ClearSource, ClearedSource, DELETE_OBSOLETE, DeleteObsolete, ListObsolete, ListSources, OBSOLETE,
-    ObsoleteList, PURGE, PurgeSource, PurgedSource, SOURCES, SourceList,
+    CLEAR, CLEAR_ALL, ClearSource, ClearSources, ClearedSource, ClearedSources, DELETE_OBSOLETE,
+    DeleteObsolete, LeftOutSource, ListObsolete, ListSources, OBSOLETE, ObsoleteList, PURGE, PurgeSource,
+    PurgedSource, SOURCES, SourceList,
 };
 pub use self::work::{renew_leases, send_reports, sinks_due, tend_channels};
 use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Words};

@@ -9,7 +9,7 @@ use crate::operation::{Answering, Effect, Operation, Rest, Role, Shape, Verb, Wo
 use crate::problem::Code;
 
 const BY_PUSH: Words = Words::Not("`ingather push --full` does it");
-const LOOK: &str = r#"{"source": "tickets", "run": 3, "mode": "full", "client": "key crawler", "state": "open", "opened_at": 1767225600000,
+const LOOK: &str = r#"{"source": "tickets", "run": 3, "of": "a.zip", "mode": "full", "client": "key crawler", "state": "open", "opened_at": 1767225600000,
     "seen_at": 1767225600000, "lease_seconds": 300, "ended_at": 1767225700000, "touched": 1, "veto": "its client says that it is not complete",
     "deleted": 0, "drained_at": 1767225600000, "records": 1200, "buffered": 2, "buffered_since": 1767225600000}"#;
 

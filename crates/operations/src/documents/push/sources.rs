@@ -17,7 +17,7 @@ use crate::problem::{Code, Result};
 use ingather_model::limits;
 
 const BY_RUN: Words = Words::Not("a client asks it in its delta run");
-const LISTED: &str = r#"{"sources": [{"source": "tickets", "run": 3, "mode": "full", "client": "key crawler", "state": "finished",
+const LISTED: &str = r#"{"sources": [{"source": "tickets", "run": 3, "of": "a.zip", "mode": "full", "client": "key crawler", "state": "finished",
     "opened_at": 1767225600000, "seen_at": 1767225600000, "lease_seconds": 300, "ended_at": 1767225700000, "touched": 0,
     "veto": "its client says that it is not complete", "deleted": 0, "drained_at": 1767225600000, "records": 1200, "buffered": 2, "buffered_since": 1767225600000}]}"#;
 const OF_ALL: &[Code] =
@@ -93,6 +93,30 @@ pub static CLEAR: Answering<ClearSource, ClearedSource> = Answering {
         )
     },
     run: clear,
+};
+
+/// Forgets them for all sources.
+pub static CLEAR_ALL: Answering<ClearSources, ClearedSources> = Answering {
+    operation: Operation {
+        role: Role::Operator,
+        problems: &[Code::ReadOnly],
+        ..row(
+            "push.clear_all",
+            "Forgets the hashes of the records of all sources. One over which a delta run is open is left out, unless that is taken from its client.",
+            (
+                Shape::of::<ClearSources>("ClearSources", &[r#"{"confirm": true, "unlock": false}"#]),
+                Shape::of::<ClearedSources>(
+                    "ClearedSources",
+                    &[
+                        r#"{"sources": [{"source": "tickets", "cleared": 1200}], "left_out": [{"source": "wiki", "why": "a delta run is open over it"}]}"#,
+                    ],
+                ),
+            ),
+            (Effect::Changes, Verb::Post, "/sources/clear"),
+            (Words::Are("source clear-all"), PROBLEMS),
+        )
+    },
+    run: clear_all,
 };
 
 /// Deletes all records.
@@ -202,6 +226,37 @@ pub struct ClearedSource {
     pub cleared: u64,
 }
 
+/// Asks to forget the hashes of all sources.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClearSources {
+    /// They are forgotten; without it nothing is, and the answer names the sources.
+    #[serde(default)]
+    pub confirm: bool,
+    /// Open delta runs are taken from their clients first; else such a source is left out.
+    #[serde(default)]
+    pub unlock: bool,
+}
+
+/// What was forgotten.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ClearedSources {
+    /// Sources, by name, each with how many of its records had a hash.
+    pub sources: Vec<ClearedSource>,
+    /// Sources whose records have their hashes still.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutSource>,
+}
+
+/// A source that was left out.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOutSource {
+    /// Name of its job.
+    pub source: String,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
 /// Asks to delete all records of a source.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -272,6 +327,23 @@ fn clear(context: &Context<'_>, caller: &Caller<'_>, request: ClearSource) -> Re
         Ok(engine.clear_source(job)?)
     })?;
     Ok(ClearedSource { source, cleared })
+}
+
+fn clear_all(context: &Context<'_>, caller: &Caller<'_>, request: ClearSources) -> Result<ClearedSources> {
+    let mut done = ClearedSources { sources: Vec::new(), left_out: Vec::new() };
+    for DeltaRunLook { source, .. } in list(context, caller, ListSources {})?.sources {
+        if !request.confirm {
+            done.left_out.push(LeftOutSource { source, why: "nobody has confirmed it".to_owned() });
+            continue;
+        }
+        let one = ClearSource { source: source.clone(), unlock: request.unlock };
+        match clear(context, caller, one) {
+            Ok(cleared) => done.sources.push(cleared),
+            // The others are cleared all the same.
+            Err(problem) => done.left_out.push(LeftOutSource { source, why: problem.to_string() }),
+        }
+    }
+    Ok(done)
 }
 
 /// A delta run that meets nothing.

@@ -43,6 +43,7 @@ fn fill(sql: &mut Sql<'_>) -> Result<(), StoreError> {
         lease_ms: 1_000,
         throttle_ms: 1_000,
         open_max: 10,
+        tells_retries: false,
         sink: None,
     };
     loop {

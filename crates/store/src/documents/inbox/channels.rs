@@ -7,23 +7,13 @@ use ingather_model::lifecycle::rules;
 use ingather_model::limits;
 
 use super::prepared;
+use super::reports::{COMPLETED, FEEDBACK, FLUSHED, QUEUED, STATE, add, tell};
 use super::tickets::{self, Completed, Outcome};
 use crate::db::{Row, Sql, Value};
 use crate::documents::take_ids;
 use crate::error::{Result, StoreError};
 use crate::queries;
 use crate::secrets::seal_sink;
-
-/// A report: something was taken.
-pub const QUEUED: &str = "queued";
-/// A report: what became of it.
-pub const COMPLETED: &str = "completed";
-/// A report: the channel is in another state.
-pub const STATE: &str = "state";
-/// A report: what the client asked of the channel is done.
-pub const FEEDBACK: &str = "feedback";
-/// Feedback: everything that was taken before a flush is completed.
-pub const FLUSHED: &str = "flushed";
 
 /// What a client wants of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +30,8 @@ pub struct NewChannel<'a> {
     pub throttle_ms: i64,
     /// How many tickets may be open.
     pub open_max: i64,
+    /// It tells of attempts that failed and are made again.
+    pub tells_retries: bool,
     /// Where its reports are sent, if anywhere: it has heard the first one.
     pub sink: Option<NewSink<'a>>,
 }
@@ -91,6 +83,8 @@ pub struct Channel {
     pub throttle_ms: i64,
     /// As in [`NewChannel::open_max`].
     pub open_max: i64,
+    /// As in [`NewChannel::tells_retries`].
+    pub tells_retries: bool,
     /// Tickets that it took.
     pub taken: i64,
     /// Those of them that are completed.
@@ -123,42 +117,6 @@ impl Channel {
     }
 }
 
-/// What a channel told its client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChannelReport {
-    /// Its place: 1, 2, 3 …
-    pub serial: i64,
-    /// When, milliseconds since 1970 UTC.
-    pub at: i64,
-    /// [`QUEUED`], [`COMPLETED`], [`STATE`] or [`FEEDBACK`].
-    pub kind: String,
-    /// The state, or what the feedback says; empty for others.
-    pub word: String,
-    /// Why, or what it is about.
-    pub about: String,
-    /// The ticket that it is about.
-    pub ticket: Option<ReportedTicket>,
-}
-
-/// The ticket of a report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReportedTicket {
-    /// Its number.
-    pub number: i64,
-    /// Key of the record.
-    pub key: String,
-    /// `put` or `delete`.
-    pub op: String,
-    /// What the client wants back.
-    pub user_ref: Option<String>,
-    /// What became of it; none while it is open.
-    pub outcome: Option<String>,
-    /// Why, a stable word; empty where it went well.
-    pub code: String,
-    /// Why, for a person.
-    pub message: String,
-}
-
 fn read(row: &Row<'_>) -> Result<Channel> {
     let state = row.text(5)?;
     let sink =
@@ -182,6 +140,7 @@ fn read(row: &Row<'_>) -> Result<Channel> {
         completed: row.int(14)?,
         serial: row.int(15)?,
         acked: row.int(16)?,
+        tells_retries: row.int(21)? == 1,
         sink: Some(sink).filter(|sink| !sink.url.is_empty()),
     })
 }
@@ -218,6 +177,7 @@ pub fn open(sql: &mut Sql<'_>, (id, job): (i64, JobId), new: NewChannel<'_>, now
         Value::Text(new.sink.map_or("", |sink| sink.url)),
         Value::Text(&secret),
         Value::Int(new.sink.map_or(0, |sink| sink.ms)),
+        Value::Int(i64::from(new.tells_retries)),
     ];
     sql.execute(&queries::CHANNEL_OPEN, &values)?;
     tell(sql, id, (STATE, state.as_str(), ""), now)
@@ -368,38 +328,6 @@ pub fn flush(sql: &mut Sql<'_>, id: i64, ticket: i64, now: i64) -> Result<()> {
     settle(sql, id, now)
 }
 
-/// What a channel told after a report.
-///
-/// # Errors
-/// What the database says.
-pub fn reports(sql: &mut Sql<'_>, id: i64, after: i64, most: usize) -> Result<Vec<ChannelReport>> {
-    let values = [Value::Int(id), Value::Int(after), Value::Int(most as i64)];
-    sql.query(&queries::CHANNEL_REPORT_LIST, &values, |row| {
-        let kind = row.text(2)?;
-        let is_over = kind == COMPLETED;
-        let ticket = match (row.opt_int(3)?, row.opt_text(6)?) {
-            (Some(number), Some(key)) => Some(ReportedTicket {
-                number,
-                key,
-                op: row.opt_text(7)?.unwrap_or_default(),
-                user_ref: row.opt_text(8)?,
-                outcome: row.opt_text(9)?.filter(|_| is_over),
-                code: row.opt_text(10)?.filter(|_| is_over).unwrap_or_default(),
-                message: row.opt_text(11)?.filter(|_| is_over).unwrap_or_default(),
-            }),
-            _ => None,
-        };
-        Ok(ChannelReport {
-            serial: row.int(0)?,
-            at: row.int(1)?,
-            kind,
-            word: row.text(4)?,
-            about: row.text(5)?,
-            ticket,
-        })
-    })
-}
-
 /// The client of a channel has its reports up to one.
 ///
 /// # Errors
@@ -461,39 +389,4 @@ pub(super) fn source_deleted(sql: &mut Sql<'_>, job: JobId, now: i64) -> Result<
 
 fn after(state: State, event: Event) -> Option<State> {
     rules::after(MOVES, state, event)
-}
-
-/// Tells something that is about no ticket.
-fn tell(sql: &mut Sql<'_>, id: i64, (kind, word, about): (&str, &str, &str), now: i64) -> Result<()> {
-    let Some(serial) = sql.one(&queries::CHANNEL_TELL, &[Value::Int(id)], |row| row.int(0))? else {
-        return Ok(());
-    };
-    write(sql, (id, serial, now), (kind, None), (word, about))
-}
-
-/// Tells something about tickets, behind a report.
-fn add(sql: &mut Sql<'_>, (id, last, now): (i64, i64, i64), kind: &str, tickets: &[i64]) -> Result<()> {
-    for (ticket, serial) in tickets.iter().zip(last + 1..) {
-        write(sql, (id, serial, now), (kind, Some(*ticket)), ("", ""))?;
-    }
-    Ok(())
-}
-
-fn write(
-    sql: &mut Sql<'_>,
-    (id, serial, now): (i64, i64, i64),
-    (kind, ticket): (&str, Option<i64>),
-    (word, about): (&str, &str),
-) -> Result<()> {
-    let values = [
-        Value::Int(id),
-        Value::Int(serial),
-        Value::Int(now),
-        Value::Text(kind),
-        Value::OptInt(ticket),
-        Value::Text(word),
-        Value::Text(about),
-    ];
-    sql.execute(&queries::CHANNEL_REPORT_ADD, &values)?;
-    Ok(())
 }

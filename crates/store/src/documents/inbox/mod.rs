@@ -4,6 +4,7 @@ pub mod channels;
 pub mod compounds;
 pub mod delta_runs;
 pub mod prepared;
+pub mod reports;
 pub mod sinks;
 pub mod tickets;
 

@@ -28,9 +28,12 @@ fn two_people_who_restart_a_run_at_once_have_one_further_run() {
     assert_eq!((&shown["works"], &shown["restart"]), (&json!(true), &json!("minimal")));
     assert_eq!(shown["manifold_state"], "ABORTINGFORRESTARTSEEDING");
     holder.batch_execute("ROLLBACK").unwrap();
-    service.tells("run of job root: stopped: ");
-    service.tells("run of job root: begins again");
-    service.tells("run of job root: ended: ");
+    // The next run may begin before the thread of the first one has told its end.
+    let told = [(); 3].map(|()| service.tells("run of job root: "));
+    let at = |what: &str| {
+        told.iter().position(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {told:?}"))
+    };
+    assert!(at("root: begins again") < at("root: ended: ") && at("root: stopped: ") < told.len(), "{told:?}");
     let shown = at_rest(&service, "root");
     let last = (&shown["run"]["run"], &shown["run"]["kind"], &shown["run"]["outcome"], &shown["documents"]);
     assert_eq!(last, (&json!(3), &json!("minimal"), &json!("done"), &json!(2)));

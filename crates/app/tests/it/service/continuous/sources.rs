@@ -208,6 +208,50 @@ fn a_purge_that_a_kill_cuts_off_is_made_again() {
 }
 
 #[test]
+fn all_sources_forget_their_hashes_at_once_but_one_over_which_a_delta_run_is_open() {
+    let sandbox = Sandbox::new(Kept::Sqlite);
+    sandbox.run(&["job", "define", "push:wiki", "--schedule", "continuous"]).exits(0);
+    let source = Source::begin(&sandbox);
+    source.push(0..3);
+    let wiki = |path: &str, body: &Value| {
+        let path = format!("/api/v1/sources/wiki/{path}");
+        Request::new("POST", &path).key(&source.pusher).body(body).send(source.service.address)
+    };
+    wiki("records", &json!({"records": [{"key": "a", "text": "lamp", "hash": "1"}]})).is(200);
+    let opened = wiki("runs", &json!({})).is(200).json();
+    let all = |body: &Value| {
+        source.service.request("POST", "/api/v1/sources/clear").body(body).send(source.service.address)
+    };
+    let names = |list: &Value| -> Vec<String> {
+        let names = list.as_array().into_iter().flatten();
+        names.map(|one| one["source"].as_str().unwrap().to_owned()).collect()
+    };
+    let as_pusher = Request::new("POST", "/api/v1/sources/clear").key(&source.pusher);
+    as_pusher.body(&json!({"confirm": true})).send(source.service.address).refuses(403, "forbidden");
+    let asked = all(&json!({})).is(200).json();
+    assert_eq!(
+        (&asked["sources"], names(&asked["left_out"])),
+        (&json!([]), vec!["tickets".to_owned(), "wiki".to_owned()])
+    );
+    let told = all(&json!({"confirm": true})).is(200).json();
+    assert_eq!(told["sources"], json!([{"source": "tickets", "cleared": 3}]));
+    assert_eq!(names(&told["left_out"]), ["wiki"]);
+    assert!(told["left_out"][0]["why"].as_str().unwrap().contains("delta run"), "{told}");
+    let look = json!({"token": opened["token"], "records": [{"key": "a", "hash": "1"}]});
+    let run = opened["run"].as_i64().unwrap();
+    assert_eq!(wiki(&format!("runs/{run}/check"), &look).is(200).json()["results"], json!(["unchanged"]));
+    // By the command line, which takes the open one from its client.
+    let server = format!("unix:{}", sandbox.data().join("ingather.sock").display());
+    let cleared = ["source", "clear-all", "--yes", "--unlock", "--json", "--server", &server];
+    let told = sandbox.run(&cleared).exits(0).json();
+    assert_eq!(
+        told[0]["sources"],
+        json!([{"source": "tickets", "cleared": 0}, {"source": "wiki", "cleared": 1}])
+    );
+    wiki(&format!("runs/{run}/check"), &look).refuses(410, "run_expired");
+}
+
+#[test]
 fn what_is_in_an_archive_stays_while_that_does_and_goes_with_it() {
     for kept in [Kept::Sqlite, Kept::Postgres] {
         let sandbox = Sandbox::new(kept);

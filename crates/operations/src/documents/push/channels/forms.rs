@@ -20,6 +20,15 @@ pub enum ChannelMode {
     Sync,
 }
 
+/// A report that a client may ask for; nothing depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum OptionalReport {
+    /// An attempt to deliver a record failed and is made again: `message` says why, `again_at` when.
+    Retry,
+}
+
 /// Asks what is offered.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,8 +49,8 @@ pub struct Capabilities {
     pub transports: Vec<String>,
     /// Reports that are always sent.
     pub reports: Vec<String>,
-    /// Reports that may be sent.
-    pub optional_reports: Vec<String>,
+    /// Reports that a client may ask for.
+    pub optional_reports: Vec<OptionalReport>,
     /// Records in one call.
     pub list_items_max: usize,
     /// Bytes of one call.
@@ -75,6 +84,10 @@ pub struct OpenChannel {
     /// So many tickets may be open; 10,000 when left out. Above four fifths of them it is throttled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_max: Option<i64>,
+    /// Reports that are told beside those that always are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = limits::OPTIONAL_REPORTS_MAX))]
+    pub optional_reports: Vec<OptionalReport>,
     /// Where its reports are sent; nowhere when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webhook: Option<WantedWebhook>,
@@ -162,6 +175,9 @@ pub struct ChannelLook {
     pub throttle_seconds: i64,
     /// How many tickets may be open.
     pub open_max: i64,
+    /// Reports that it tells beside those that always are told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub optional_reports: Vec<OptionalReport>,
     /// Tickets that it took.
     pub taken: i64,
     /// Those of them that are completed.

@@ -9,7 +9,7 @@ mod work;
 pub use self::forms::{
     AcknowledgeReports, AskCapabilities, Capabilities, ChannelList, ChannelLook, ChannelMode,
     ChannelReportList, ChannelWebhook, Flush, ListChannelReports, ListChannels, ListedChannelReport,
-    NameChannel, OpenChannel, PushThrough, PushedThrough, WantedWebhook,
+    NameChannel, OpenChannel, OptionalReport, PushThrough, PushedThrough, WantedWebhook,
 };
 pub use self::waiting::{Sign, Waiting, may_wait, of_waits, over, waiting};
 use crate::operation::{Answering, Effect, Operation, Shape, Verb, Words};
@@ -33,14 +33,15 @@ const PUSH_PROBLEMS: &[Code] = &[
 
 const LOOK: &str = r#"{"channel": 7, "source": "tickets", "client": "tracker", "opened_by": "key tracker", "mode": "sync", "state": "terminating",
     "reason": "lease", "opened_at": 1767225600000, "changed_at": 1767225900000, "seen_at": 1767225600000, "lease_seconds": 300,
-    "throttle_seconds": 600, "open_max": 10000, "taken": 41, "completed": 40, "credits": 9999, "last_report": 84, "acknowledged": 80,
+    "throttle_seconds": 600, "open_max": 10000, "optional_reports": ["retry"], "taken": 41, "completed": 40, "credits": 9999, "last_report": 84, "acknowledged": 80,
     "webhook": {"url": "https://tracker.example.org/hooks/reports", "sink_seconds": 600, "delivered": 83, "lost": false}}"#;
 const PUSHED: &str = r#"{"results": [{"result": "pending", "ticket": 41, "was_there": true},
     {"result": "completed", "ticket": 42, "outcome": "failed", "code": "invalid_record", "message": "a key has from 1 to 4096 bytes"}],
     "mode": "sync", "credits": 9999, "last_report": 85}"#;
 const REPORTS: &str = r#"{"reports": [{"report": 85, "at": 1767225600400, "kind": "completed", "ticket": 41, "key": "17", "op": "put",
     "user_ref": "case 17", "outcome": "failed", "code": "too_large", "message": "the output refuses it"},
-    {"report": 86, "at": 1767225600400, "kind": "state", "word": "terminating", "about": "lease"}], "last": 86, "more": false,
+    {"report": 86, "at": 1767225600400, "kind": "retry", "ticket": 42, "key": "18", "op": "put",
+    "message": "the server has no room", "again_at": 1767225602400}, {"report": 87, "at": 1767225600400, "kind": "state", "word": "terminating", "about": "lease"}], "last": 87, "more": false,
     "state": "terminating"}"#;
 const CAPABILITIES: &str = r#"{"version": 1, "functions": ["records"], "modes": ["async", "sync"], "throttle": true, "transports": ["log", "webhook"],
     "reports": ["queued"], "optional_reports": ["retry"], "list_items_max": 1000, "list_bytes_max": 8388608, "content_bytes_max": 4194304,

@@ -7,7 +7,7 @@ use ingather_engine::inbox::reporting;
 use ingather_model::lifecycle::channel::State;
 use ingather_model::limits;
 use ingather_store::documents::inbox::channels::{self, Channel, NewChannel, NewSink};
-use ingather_store::documents::inbox::tickets;
+use ingather_store::documents::inbox::{reports, tickets};
 use ingather_store::jobs::{self, Job};
 use ingather_store::{Sql, StoreError};
 
@@ -16,7 +16,7 @@ use super::super::work::{digest, push_of, refuse_too_many, with};
 use super::{
     AcknowledgeReports, AskCapabilities, Capabilities, ChannelList, ChannelLook, ChannelMode,
     ChannelReportList, ChannelWebhook, Flush, ListChannelReports, ListChannels, NameChannel, OpenChannel,
-    PushThrough, PushedThrough, WantedWebhook,
+    OptionalReport, PushThrough, PushedThrough, WantedWebhook,
 };
 use crate::context::{Caller, Context};
 use crate::operation::Role;
@@ -45,7 +45,7 @@ pub(super) fn capabilities(
         throttle: true,
         transports,
         reports: words(&["queued", "completed", "state", "feedback"]),
-        optional_reports: Vec::new(),
+        optional_reports: vec![OptionalReport::Retry],
         list_items_max: limits::RECORDS_AT_ONCE_MAX,
         list_bytes_max: limits::RECORDS_BYTES_MAX,
         content_bytes_max: limits::RECORD_CONTENT_BYTES_MAX,
@@ -55,7 +55,16 @@ pub(super) fn capabilities(
 }
 
 pub(super) fn open(context: &Context<'_>, caller: &Caller<'_>, request: OpenChannel) -> Result<ChannelLook> {
-    let OpenChannel { source, client, mode, lease_seconds, throttle_seconds, open_max, webhook } = request;
+    let OpenChannel {
+        source,
+        client,
+        mode,
+        lease_seconds,
+        throttle_seconds,
+        open_max,
+        optional_reports,
+        webhook,
+    } = request;
     let is_sync = mode == ChannelMode::Sync;
     if is_sync && context.host.background().is_none() {
         let sentence = "nothing delivers beside this command, so that no push could wait for that; ask a service, with --server";
@@ -74,7 +83,17 @@ pub(super) fn open(context: &Context<'_>, caller: &Caller<'_>, request: OpenChan
     }
     let client: String = client.chars().take(limits::CLIENT_LETTERS_MAX).collect();
     let opened_by = caller.name;
-    let new = NewChannel { client: &client, opened_by, is_sync, lease_ms, throttle_ms, open_max, sink };
+    let tells_retries = optional_reports.contains(&OptionalReport::Retry);
+    let new = NewChannel {
+        client: &client,
+        opened_by,
+        is_sync,
+        lease_ms,
+        throttle_ms,
+        open_max,
+        tells_retries,
+        sink,
+    };
     let id = with(context, (&source, caller), |engine, job| {
         if new.sink.is_some() && !sends_reports(context) {
             let sentence = "nothing here sends reports; ask a service of a program that was built with `webhook`, or read them from the log";
@@ -177,6 +196,7 @@ fn look(channel: Channel, job: Option<&Job>) -> ChannelLook {
         lease_seconds: channel.lease_ms / 1_000,
         throttle_seconds: channel.throttle_ms / 1_000,
         open_max: channel.open_max,
+        optional_reports: if channel.tells_retries { vec![OptionalReport::Retry] } else { Vec::new() },
         taken: channel.taken,
         completed: channel.completed,
         credits,
@@ -287,7 +307,7 @@ pub(super) fn reports(
     let length = page::length(request.limit);
     // The state first: what is told until it is terminated is seen then.
     let (channel, _) = channel_of(context, caller, request.channel)?;
-    let mut found = reader.read(|sql| channels::reports(sql, channel.id, request.after, length + 1))?;
+    let mut found = reader.read(|sql| reports::list(sql, channel.id, request.after, length + 1))?;
     let more = found.len() > length;
     found.truncate(length);
     let last = found.last().map_or(request.after, |report| report.serial);
