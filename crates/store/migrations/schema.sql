@@ -12,11 +12,13 @@ CREATE TABLE part (number BIGINT PRIMARY KEY, process TEXT, epoch BIGINT NOT NUL
 
 -- ceiling: largest number of a change that may have been sent to an output, on disk before it is sent; an output that knows a larger
 -- one has seen a later day than this store. session: the opening that made the commit which is confirmed; next_session: the one that
--- made whatever was committed after it
+-- made whatever was committed after it. health: whether an output takes what it is sent, as was found last: healthy, unavailable or corrupt;
+-- health_since: since when it is so; health_why: what it said
 CREATE TABLE connection (handle BIGINT PRIMARY KEY, role TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
   settings TEXT NOT NULL, identity TEXT, generation BIGINT NOT NULL, changed_at BIGINT NOT NULL,
   ceiling BIGINT NOT NULL DEFAULT 0, session BIGINT NOT NULL DEFAULT 0, next_session BIGINT NOT NULL DEFAULT 0,
-  authority_group TEXT NOT NULL DEFAULT '', asking TEXT) /*table*/;
+  authority_group TEXT NOT NULL DEFAULT '', asking TEXT,
+  health TEXT NOT NULL DEFAULT 'healthy', health_since BIGINT NOT NULL DEFAULT 0, health_why TEXT NOT NULL DEFAULT '') /*table*/;
 CREATE UNIQUE INDEX connection_name ON connection (role, name);
 
 -- looked: digest of all that a pass of a continuous job goes by which looked at everything
