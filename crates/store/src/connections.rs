@@ -289,6 +289,15 @@ pub fn ill(sql: &mut Sql<'_>) -> Result<Vec<Ill>> {
     })
 }
 
+/// How each output is, by its name.
+///
+/// # Errors
+/// What the database says.
+pub fn healths(sql: &mut Sql<'_>) -> Result<Vec<(String, OutputHealth)>> {
+    let row = |row: &Row<'_>| Ok((row.text(0)?, row.word(1, OutputHealth::parse)?));
+    sql.query(&queries::CONNECTION_HEALTHS, &[], row)
+}
+
 /// Name of the counter of changes. One for all outputs: whoever sent to an address before, even if nothing is left of it, had
 /// a smaller number.
 pub const SEQ: &str = "seq";

@@ -168,6 +168,7 @@ queries! {
     shared CONNECTION_RECORD_GENERATION = "connection/record_generation";
     shared CONNECTION_NOTE_HEALTH = "connection/note_health";
     shared CONNECTION_ILL = "connection/ill";
+    shared CONNECTION_HEALTHS = "connection/healths";
     shared JOB_ADD = "job/add";
     shared JOB_RELOCATE = "job/relocate";
     shared JOB_LIST = "job/list";

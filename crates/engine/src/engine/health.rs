@@ -77,7 +77,9 @@ impl Engine {
             .collect();
         let noted = match failed.is_empty() {
             true => run.outputs.iter().try_for_each(|output| self.note_sound(output.id, output.is_ill)),
-            false => self.note_health(|sql| failed.iter().try_for_each(|failed| self.note_fault(sql, *failed))),
+            false => {
+                self.note_health(|sql| failed.iter().try_for_each(|failed| self.note_fault(sql, *failed)))
+            }
         };
         // How the run ended is the one to tell.
         if let Err(error) = noted {
@@ -92,7 +94,9 @@ impl Engine {
             return Ok(());
         }
         let now = self.clock.now();
-        self.note_health(|sql| connections::note_health(sql, id, (OutputHealth::Healthy, ""), now).map(drop))?;
+        self.note_health(|sql| {
+            connections::note_health(sql, id, (OutputHealth::Healthy, ""), now).map(drop)
+        })?;
         self.process.health.came_back();
         Ok(())
     }

@@ -54,7 +54,8 @@ impl Engine {
         writer: Option<&(Store, Lease)>,
     ) -> Result<OpenOutputs> {
         let opened = self.opened(&job.definition, pipeline, writer.is_some());
-        let (Err(error @ EngineError::Output { name, fault }), Some((store, lease))) = (&opened, writer) else {
+        let (Err(error @ EngineError::Output { name, fault }), Some((store, lease))) = (&opened, writer)
+        else {
             return opened;
         };
         let noted = store.write(Durability::Synced, |sql| {

@@ -76,7 +76,8 @@ impl Health {
                 at_work += 1;
                 due.push(one.clone());
             } else if !found.is_tried {
-                let again = found.again.clamp(now + limits::OUTPUT_PROBE_MS_MIN, now + limits::OUTPUT_PROBE_MS_MAX);
+                let again =
+                    found.again.clamp(now + limits::OUTPUT_PROBE_MS_MIN, now + limits::OUTPUT_PROBE_MS_MAX);
                 next = Some(next.map_or(again, |next| next.min(again)));
             }
         }
@@ -172,7 +173,9 @@ mod tests {
     fn one_that_can_be_opened_and_takes_nothing_was_away_all_the_time() {
         let health = Health::default();
         health.failed(ID, 0);
-        for (at, since) in [(1_000, 0), (5_000, 0), (5_000 + limits::OUTPUT_STEADY_MS, 5_000 + limits::OUTPUT_STEADY_MS)] {
+        for (at, since) in
+            [(1_000, 0), (5_000, 0), (5_000 + limits::OUTPUT_STEADY_MS, 5_000 + limits::OUTPUT_STEADY_MS)]
+        {
             health.is_back(ID, at.min(5_000));
             assert_eq!(health.failed(ID, at), since);
         }

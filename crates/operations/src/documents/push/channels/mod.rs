@@ -88,6 +88,7 @@ pub static OPEN: Answering<OpenChannel, ChannelLook> = Answering {
             Code::ReadOnly,
             Code::UnsupportedMode,
             Code::SinkFailed,
+            Code::Output,
         ],
         ..row(
             "channel.open",
