@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::OutputHealth;
 use ingather_model::limits;
 use ingather_operations::jobs::events::{RunEvent, RunHappening};
 use ingather_operations::jobs::figures::{self, Watched, Writes};
