@@ -1,5 +1,5 @@
-//! What a service does beside its runs, in a thread of its own: it tells notifiers of ends of runs, and forgets history that is too old, and ends
-//! channels whose clients are gone.
+//! What a service does beside its runs, in a thread of its own: it tells notifiers of ends of runs, and forgets history that is too old, ends
+//! channels whose clients are gone, and tries outputs that are away.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -15,6 +15,7 @@ use ingather_notify::{Declared, Notifiers};
 use ingather_operations::Service as _;
 use ingather_operations::documents::{self, push};
 use ingather_operations::jobs::{history, notices};
+use ingather_operations::system::health;
 
 use crate::exit::{Failure, Result};
 use crate::service::{Running, begin_thread, refuse_stopped};
@@ -53,7 +54,8 @@ impl Running {
                 let channels = running.tend_channels(tidies, &mut tended);
                 let notices = running.send_notices();
                 let erases = running.erase(&mut erased);
-                let again = [notices, erases, channels].into_iter().flatten().min();
+                let probes = running.probe_outputs();
+                let again = [notices, erases, channels, probes].into_iter().flatten().min();
                 let wait = again.map_or(limits::HISTORY_TIDY_MS, |again| again - wiring::now());
                 running.chores.wait(Duration::from_millis(wait.clamp(1, limits::HISTORY_TIDY_MS) as u64));
             }
@@ -90,6 +92,33 @@ impl Running {
                 Some(now)
             })
             .map(|due| due.max(now + limits::CHANNEL_LOOK_MS))
+    }
+
+    /// Tries outputs that are away, each in a thread of its own, for it may take a minute; when to look again, milliseconds since 1970 UTC.
+    fn probe_outputs(self: &Arc<Running>) -> Option<i64> {
+        let (due, next) = health::probes_due(&self.context()).unwrap_or_else(|problem| {
+            self.log(&format!("outputs that are away cannot be looked at: {problem}"));
+            (Vec::new(), Some(wiring::now() + limits::OUTPUT_PROBE_MS_MAX))
+        });
+        for output in due {
+            let (running, id) = (self.clone(), output.id);
+            let probe = move || {
+                let name = &output.name;
+                match health::probe_output(&running.context(), &output) {
+                    Ok(true) => running.log(&format!("output {name}: is back")),
+                    Ok(false) => {}
+                    Err(problem) => running.log(&format!("output {name}: cannot be tried: {problem}")),
+                }
+                // When it is tried next is known now.
+                running.chores.tell();
+            };
+            // Nobody waits for it where the program ends.
+            if let Err(error) = std::thread::Builder::new().name("probe".to_owned()).spawn(probe) {
+                self.log(&format!("a thread to try an output cannot be started: {error}"));
+                self.context().host.process().ends_probe(id);
+            }
+        }
+        next
     }
 
     fn forget(&self, days: u32) {

@@ -10,7 +10,7 @@ use ingather_contract::registry::Registry;
 use ingather_model::access::identity::Group;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{ConnectionId, JobId};
-use ingather_store::connections::{self, Connection, Role};
+use ingather_store::connections::{self, Connection, Health, Role};
 use ingather_store::failpoints::{Failpoint, failpoint};
 use ingather_store::leases::Lease;
 use ingather_store::queue::{self, VisitReason, VisitRequest};
@@ -106,6 +106,7 @@ pub fn pretended(registry: &Registry, name: &str) -> Result<Connection> {
         session: 0,
         next_session: 0,
         ceiling: 0,
+        health: Health::default(),
     })
 }
 

@@ -5,11 +5,12 @@ use std::error::Error;
 use std::path::Path;
 
 use ingather_model::fault::Fault;
+use ingather_model::lifecycle::outcome::FaultCode;
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 
 /// Code of faults of an index whose files are not as they were written.
-pub(crate) const DAMAGED: &str = "index_damaged";
+pub(crate) const DAMAGED: &str = FaultCode::IndexDamaged.as_str();
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };

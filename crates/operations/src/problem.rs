@@ -284,6 +284,7 @@ impl From<FaultCode> for Code {
             FaultCode::Settings => Code::Settings,
             FaultCode::Key => Code::Key,
             FaultCode::IndexOlder => Code::IndexOlder,
+            FaultCode::IndexDamaged => Code::Connector,
         }
     }
 }

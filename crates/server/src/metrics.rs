@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ingather_model::lifecycle::job::State;
+use ingather_model::lifecycle::outcome::OutputHealth;
 use ingather_model::limits;
 use ingather_operations::jobs::events::{RunEvent, RunHappening};
 use ingather_operations::jobs::figures::{self, Watched, Writes};
@@ -204,6 +205,14 @@ fn of_jobs(watched: &Watched) -> Vec<Box<dyn Collector>> {
     for (output, changes) in &watched.queued {
         queued.with_label_values(&[output]).set(i64::try_from(*changes).unwrap_or(i64::MAX));
     }
+    let healthy = gauges(
+        "ingather_output_healthy",
+        "Whether an output takes what it is sent, as was found last: 1, or 0 where it is away or damaged.",
+        &["output"],
+    );
+    for (output, health) in &watched.outputs {
+        healthy.with_label_values(&[output]).set((*health == OutputHealth::Healthy).into());
+    }
     vec![
         Box::new(states),
         Box::new(paused),
@@ -212,6 +221,7 @@ fn of_jobs(watched: &Watched) -> Vec<Box<dyn Collector>> {
         Box::new(became),
         Box::new(success),
         Box::new(queued),
+        Box::new(healthy),
     ]
 }
 
@@ -266,8 +276,13 @@ mod tests {
         jobs.last_mut().expect("a job").succeeded_at = Some(1_000);
         let longest = Duration::from_millis(30);
         let writes = Writes { all: 5, slow: 1, longest };
-        let text =
-            Metrics::new().text(0, 0, &Watched { jobs, queued: vec![("index".to_owned(), 7)], writes });
+        let outputs = vec![
+            ("index".to_owned(), OutputHealth::Healthy),
+            ("nats:docs".to_owned(), OutputHealth::Unavailable),
+            ("old".to_owned(), OutputHealth::Corrupt),
+        ];
+        let queued = vec![("index".to_owned(), 7)];
+        let text = Metrics::new().text(0, 0, &Watched { jobs, queued, outputs, writes });
         let text = text.expect("a text");
         for line in [
             "ingather_job_documents{job=\"a \\\"quoted\\\" name\\nwith \\\\\"} 3",
@@ -279,6 +294,9 @@ mod tests {
             "ingather_jobs_summed 2",
             "ingather_jobs{state=\"resting\"} 1002",
             "ingather_output_queued_changes{output=\"index\"} 7",
+            "ingather_output_healthy{output=\"index\"} 1",
+            "ingather_output_healthy{output=\"nats:docs\"} 0",
+            "ingather_output_healthy{output=\"old\"} 0",
             "ingather_store_writes_total 5",
             "ingather_store_slow_writes_total 1",
             "ingather_store_longest_write_seconds 0.03",

@@ -14,10 +14,11 @@ use ingather_store::failpoints::{ALL, Failpoint, plant};
 use ingather_store::{Durability, Store, documents, queue};
 use ingather_testkit::database::{Database, Kind};
 use ingather_testkit::together::dated::is_looked_at_when_it_is_due;
+use ingather_testkit::together::health::How;
 use ingather_testkit::together::pause::{FILES_OF_A_PAUSED_RUN, delivered_while_paused};
 use ingather_testkit::together::sinks::Says;
 use ingather_testkit::together::{FOUND_BY_GROUP, found_across_groups, older_report};
-use ingather_testkit::together::{bins, compounds, sinks, waiting};
+use ingather_testkit::together::{bins, compounds, health, sinks, waiting};
 
 /// Seeds that are tried, the same as without a fault.
 const SEEDS: u64 = 200;
@@ -36,6 +37,11 @@ enum Check {
 /// What finds the faults of compounds.
 const IN_COMPOUNDS: Check =
     Check::Suite("an archive and folders", || !compounds::wrong(Kind::Sqlite).is_empty());
+
+/// What finds faults of channels that end for their outputs.
+const STAYS_AWAY: Check = Check::Suite("an output that stays away", || {
+    !health::went(Kind::Sqlite, How::StaysAway, None).wrong.is_empty()
+});
 
 /// Faults that random worlds meet too seldom, or not in every order of threads.
 const NAMED: &[(Failpoint, Check)] = &[
@@ -281,6 +287,20 @@ const NAMED: &[(Failpoint, Check)] = &[
         Failpoint::PreparedStays,
         Check::Suite("a death while a sink is told", || {
             !sinks::told(Kind::Sqlite, Says::Yes, Some(("after write", 1))).wrong.is_empty()
+        }),
+    ),
+    (
+        Failpoint::DamagedIsAway,
+        Check::Suite("an output that is damaged", || {
+            !health::went(Kind::Sqlite, How::IsDamaged, None).wrong.is_empty()
+        }),
+    ),
+    (Failpoint::OthersEndToo, STAYS_AWAY),
+    (Failpoint::EndedWithOpenTickets, STAYS_AWAY),
+    (
+        Failpoint::ReturnUnnoticed,
+        Check::Suite("an output that comes back", || {
+            !health::went(Kind::Sqlite, How::Returns, None).wrong.is_empty()
         }),
     ),
     (Failpoint::DrainedBeforeItIs, Check::Scenario("pushed_buffered")),

@@ -12,11 +12,13 @@ CREATE TABLE part (number BIGINT PRIMARY KEY, process TEXT, epoch BIGINT NOT NUL
 
 -- ceiling: largest number of a change that may have been sent to an output, on disk before it is sent; an output that knows a larger
 -- one has seen a later day than this store. session: the opening that made the commit which is confirmed; next_session: the one that
--- made whatever was committed after it
+-- made whatever was committed after it. health: whether an output takes what it is sent, as was found last: healthy, unavailable or corrupt;
+-- health_since: since when it is so; health_why: what it said
 CREATE TABLE connection (handle BIGINT PRIMARY KEY, role TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
   settings TEXT NOT NULL, identity TEXT, generation BIGINT NOT NULL, changed_at BIGINT NOT NULL,
   ceiling BIGINT NOT NULL DEFAULT 0, session BIGINT NOT NULL DEFAULT 0, next_session BIGINT NOT NULL DEFAULT 0,
-  authority_group TEXT NOT NULL DEFAULT '', asking TEXT) /*table*/;
+  authority_group TEXT NOT NULL DEFAULT '', asking TEXT,
+  health TEXT NOT NULL DEFAULT 'healthy', health_since BIGINT NOT NULL DEFAULT 0, health_why TEXT NOT NULL DEFAULT '') /*table*/;
 CREATE UNIQUE INDEX connection_name ON connection (role, name);
 
 -- looked: digest of all that a pass of a continuous job goes by which looked at everything
@@ -213,7 +215,8 @@ CREATE TABLE delta_mark (job BIGINT NOT NULL, epoch BIGINT NOT NULL, number BIGI
   PRIMARY KEY (job, epoch, number)) /*clustered*/;
 -- channels that applications push through (decision 0052); opened_by: whose it is; is_sync: it answers when all is done; reason: why it ends; taken and completed: tickets; open_max:
 -- how many may be open; serial: its last report; acked: the last one that its client has; changed_at: when its state changed; sink: where it sends its reports (decision 0057), empty
--- where nowhere; sink_secret: what they are signed with, JSON; sink_ms: how long it may take none; delivered: the last report that it has; sink_lost: it took none for so long
+-- where nowhere; sink_secret: what they are signed with, JSON; sink_ms: how long it may take none; delivered: the last report that it has; sink_lost: it took none for so long; tells_retries: it
+-- reports attempts that failed and are made again
 CREATE TABLE channel (id BIGINT PRIMARY KEY, job BIGINT NOT NULL, client TEXT NOT NULL, opened_by TEXT NOT NULL, is_sync BIGINT NOT NULL,
   state TEXT NOT NULL, reason TEXT NOT NULL, opened_at BIGINT NOT NULL, changed_at BIGINT NOT NULL, seen_at BIGINT NOT NULL,
   lease_ms BIGINT NOT NULL, throttle_ms BIGINT NOT NULL, open_max BIGINT NOT NULL, taken BIGINT NOT NULL, completed BIGINT NOT NULL,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ingather_model::access::identity::Group;
 use ingather_model::ids::ConnectionId;
 pub use ingather_model::job::Role;
+use ingather_model::lifecycle::outcome::OutputHealth;
 
 use crate::db::{Row, Sql, Value};
 use crate::documents::{next_id, take_ids};
@@ -36,6 +37,36 @@ pub struct Connection {
     pub next_session: i64,
     /// Largest number of a change that may have been sent to it.
     pub ceiling: i64,
+    /// Of an output: whether it takes what it is sent.
+    pub health: Health,
+}
+
+/// Whether an output takes what it is sent, as was found last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// Whether it does.
+    pub state: OutputHealth,
+    /// Since when it is so, milliseconds since 1970 UTC; 0: always.
+    pub since: i64,
+    /// Why it does not, for a person; empty where it does.
+    pub why: String,
+}
+
+impl Default for Health {
+    fn default() -> Health {
+        Health { state: OutputHealth::Healthy, since: 0, why: String::new() }
+    }
+}
+
+/// An output that does not take what it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ill {
+    /// Its handle.
+    pub id: ConnectionId,
+    /// Its name.
+    pub name: String,
+    /// How it is.
+    pub health: Health,
 }
 
 fn settings(text: &str) -> Result<serde_json::Value> {
@@ -55,7 +86,13 @@ fn read(id: i64, row: &Row<'_>, from: usize) -> Result<Connection> {
         next_session: row.int(from + 6)?,
         ceiling: row.int(from + 7)?,
         group: Group::named(row.text(from + 8)?),
+        health: read_health(row, from + 9)?,
     })
+}
+
+fn read_health(row: &Row<'_>, from: usize) -> Result<Health> {
+    let state = row.word(from, OutputHealth::parse)?;
+    Ok(Health { state, since: row.int(from + 1)?, why: row.text(from + 2)? })
 }
 
 /// The connection of that role and name.
@@ -80,7 +117,7 @@ pub fn get(sql: &mut Sql<'_>, id: ConnectionId) -> Result<Option<Connection>> {
 fn get_with_role(sql: &mut Sql<'_>, id: ConnectionId) -> Result<Option<(Role, Connection)>> {
     let secrets = sql.secrets();
     sql.one(&queries::CONNECTION_BY_HANDLE, &[Value::Int(id.0)], |row| {
-        let role = row.word(9, Role::parse)?;
+        let role = row.word(12, Role::parse)?;
         Ok((role, opened(secrets.as_ref(), role, read(id.0, row, 0)?)))
     })
 }
@@ -189,6 +226,7 @@ fn insert(
         session: 0,
         next_session: 0,
         ceiling: 0,
+        health: Health::default(),
     })
 }
 
@@ -225,6 +263,39 @@ pub fn record_generation(
     let values = [Value::Int(id.0), Value::Text(identity), Value::Int(generation), Value::Int(session)];
     sql.execute(&queries::CONNECTION_RECORD_GENERATION, &values)?;
     Ok(())
+}
+
+/// Takes note of whether an output takes what it is sent, and why it does not; whether that was not known.
+///
+/// # Errors
+/// What the database says.
+pub fn note_health(
+    sql: &mut Sql<'_>,
+    id: ConnectionId,
+    (state, why): (OutputHealth, &str),
+    now: i64,
+) -> Result<bool> {
+    let values = [Value::Int(id.0), Value::Text(state.as_str()), Value::Text(why), Value::Int(now)];
+    Ok(sql.execute(&queries::CONNECTION_NOTE_HEALTH, &values)? > 0)
+}
+
+/// Outputs that do not take what they are sent.
+///
+/// # Errors
+/// What the database says.
+pub fn ill(sql: &mut Sql<'_>) -> Result<Vec<Ill>> {
+    sql.query(&queries::CONNECTION_ILL, &[], |row| {
+        Ok(Ill { id: ConnectionId(row.int(0)?), name: row.text(1)?, health: read_health(row, 2)? })
+    })
+}
+
+/// How each output is, by its name.
+///
+/// # Errors
+/// What the database says.
+pub fn healths(sql: &mut Sql<'_>) -> Result<Vec<(String, OutputHealth)>> {
+    let row = |row: &Row<'_>| Ok((row.text(0)?, row.word(1, OutputHealth::parse)?));
+    sql.query(&queries::CONNECTION_HEALTHS, &[], row)
 }
 
 /// Name of the counter of changes. One for all outputs: whoever sent to an address before, even if nothing is left of it, had

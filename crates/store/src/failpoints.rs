@@ -217,6 +217,10 @@ pub enum Failpoint {
     RefusedIsTaken,
     LostIsForgotten,
     PreparedStays,
+    DamagedIsAway,
+    OthersEndToo,
+    EndedWithOpenTickets,
+    ReturnUnnoticed,
 }
 
 /// Every fault with what it does; where today's design has no place for a fault, the nearest one stands for it.
@@ -441,6 +445,10 @@ pub const ALL: &[(Failpoint, &str)] = &[
     (Failpoint::RefusedIsTaken, "what a webhook refuses to be told of is taken all the same"),
     (Failpoint::LostIsForgotten, "what a webhook may have heard is forgotten without a report"),
     (Failpoint::PreparedStays, "what a call has told a webhook of before it was killed is never completed"),
+    (Failpoint::DamagedIsAway, "an output whose files are damaged counts as one that is away"),
+    (Failpoint::OthersEndToo, "a channel ends for an output that its source does not send to"),
+    (Failpoint::EndedWithOpenTickets, "tickets of a channel that ended for its output stay open"),
+    (Failpoint::ReturnUnnoticed, "nobody hears that an output is back"),
 ];
 
 #[cfg(feature = "failpoints")]

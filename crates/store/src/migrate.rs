@@ -39,6 +39,7 @@ const STEPS: &[(i64, &str, &str)] = &[
     (29, "webhooks", include_str!("../migrations/0029_webhooks.sql")),
     (30, "compounds", include_str!("../migrations/0030_compounds.sql")),
     (31, "retries", include_str!("../migrations/0031_retries.sql")),
+    (32, "health", include_str!("../migrations/0032_health.sql")),
 ];
 
 /// What a new store begins with: all tables as the steps leave them. Running the steps instead, which rename and add, takes seven times

@@ -166,6 +166,9 @@ queries! {
     shared CONNECTION_BY_HANDLE = "connection/by_handle";
     shared CONNECTION_SEND = "connection/send";
     shared CONNECTION_RECORD_GENERATION = "connection/record_generation";
+    shared CONNECTION_NOTE_HEALTH = "connection/note_health";
+    shared CONNECTION_ILL = "connection/ill";
+    shared CONNECTION_HEALTHS = "connection/healths";
     shared JOB_ADD = "job/add";
     shared JOB_RELOCATE = "job/relocate";
     shared JOB_LIST = "job/list";

@@ -15,6 +15,8 @@ pub(crate) struct JobOutput {
     pub(crate) arrival: usize,
     /// Digest of what it receives of this job: stages and its own settings.
     pub(crate) settings: Digest,
+    /// It took nothing when it was used last, or was damaged.
+    pub(crate) is_ill: bool,
     /// The output itself; none in a run that writes nothing.
     pub(crate) queue: Option<Arc<OutputQueue>>,
 }

@@ -96,6 +96,7 @@ mod tests {
             session: 1,
             next_session: 2,
             ceiling: 100,
+            health: Default::default(),
         };
         let stands = |number, session, seq| Generation { identity: "i".to_owned(), number, session, seq };
         let judged = |stands: &Generation| misfit(&known, stands);

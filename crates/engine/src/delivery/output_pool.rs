@@ -91,11 +91,15 @@ impl OutputPool {
     /// Tries whether an output can be opened. One that is open here can be, and takes no second opening beside the first.
     ///
     /// # Errors
-    /// What opening it says.
+    /// What opening it says; and where it has failed under those who use it.
     pub(crate) fn try_open(&self, id: ConnectionId, open: impl FnOnce() -> Result<()>) -> Result<()> {
         let slot = lock(&self.slots).entry(id).or_default().clone();
         let held = lock(&slot);
-        if held.repaired || held.open.is_some() { Ok(()) } else { open() }
+        match &held.open {
+            Some((queue, _)) => queue.failure().map_or(Ok(()), Err),
+            None if held.repaired => Ok(()),
+            None => open(),
+        }
     }
 
     /// The right to work on an output itself.

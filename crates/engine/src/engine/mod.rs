@@ -1,6 +1,7 @@
 //! The engine: begins a run, starts its threads, sweeps, ends it.
 
 mod following;
+mod health;
 mod outputs;
 
 use std::path::PathBuf;
@@ -208,9 +209,11 @@ impl Engine {
                 _ if error.is_some() => RunOutcome::Failed,
                 _ => RunOutcome::Done,
             };
-            if let Err(failed) = tell_end(&run, outcome) {
+            let told = tell_end(&run, outcome);
+            if let Err(failed) = &told {
                 error.get_or_insert_with(|| failed.to_string());
             }
+            self.note_outputs(&run, [ended.as_ref().err(), told.as_ref().err()]);
             let outcome =
                 if error.is_some() && outcome == RunOutcome::Done { RunOutcome::Failed } else { outcome };
             let goes_on = options.goes_on && self.cancel.cancelled() && !work.was_stopped();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ingather_contract::secrets;
 use ingather_model::job::Definition;
+use ingather_model::lifecycle::outcome::OutputHealth;
 use ingather_store::connections::{self, Connection, Role};
 use ingather_store::jobs::{self, Job};
 use ingather_store::leases::Lease;
@@ -44,8 +45,8 @@ impl Engine {
         }
     }
 
-    /// All that a job sends to. Why one of them cannot be opened is noted: there is no run on record that could tell of it, and the program
-    /// may end.
+    /// All that a job sends to. Why one of them cannot be opened is noted, of the job and of the output: there is no run on record that could
+    /// tell of it, and the program may end.
     pub(super) fn open_outputs(
         &self,
         job: &Job,
@@ -53,12 +54,14 @@ impl Engine {
         writer: Option<&(Store, Lease)>,
     ) -> Result<OpenOutputs> {
         let opened = self.opened(&job.definition, pipeline, writer.is_some());
-        let (Err(error @ EngineError::Output { .. }), Some((store, lease))) = (&opened, writer) else {
+        let (Err(error @ EngineError::Output { name, fault }), Some((store, lease))) = (&opened, writer)
+        else {
             return opened;
         };
         let noted = store.write(Durability::Synced, |sql| {
             lease.fence(sql)?;
-            jobs::refuse(sql, job.id, &error.to_string())
+            jobs::refuse(sql, job.id, &error.to_string())?;
+            self.note_fault(sql, (name, fault))
         });
         // What kept the run from beginning is the one to tell.
         if let Err(failed) = noted {
@@ -110,7 +113,8 @@ impl Engine {
                 false => None,
             };
             let capabilities = kind.capabilities;
-            outputs.push(JobOutput { id: connection.id, capabilities, arrival, settings, queue });
+            let is_ill = connection.health.state != OutputHealth::Healthy;
+            outputs.push(JobOutput { id: connection.id, capabilities, arrival, settings, is_ill, queue });
         }
         Ok((outputs, uses, resending))
     }

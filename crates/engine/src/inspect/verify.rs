@@ -120,6 +120,9 @@ impl Engine {
                 Ok(())
             })?;
             if let Some(verified) = verified? {
+                if repair {
+                    self.note_repaired(connection)?;
+                }
                 return Ok(verified);
             }
         }

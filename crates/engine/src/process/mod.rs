@@ -4,6 +4,7 @@
 pub mod authorities;
 pub(crate) mod erasing;
 pub(crate) mod events;
+pub(crate) mod health;
 pub mod inbox;
 mod kept_out;
 pub(crate) mod lease_keeper;
@@ -27,6 +28,7 @@ use ingather_model::job::notify::Notify;
 
 use self::authorities::Authorities;
 use self::events::EventWaits;
+use self::health::Health;
 use self::inbox::group_commit::GroupCommits;
 use self::inbox::quotas::Usages;
 use self::inbox::sinks::Sinks;
@@ -92,6 +94,8 @@ pub struct Process {
     pub(crate) group_commits: GroupCommits,
     /// How much they have pushed into sources with quotas.
     pub(crate) usages: Usages,
+    /// Which outputs are away.
+    pub(crate) health: Health,
     /// Where channels send their reports.
     pub(crate) sinks: Sinks,
     /// Jobs whose last run could not begin, and why.
@@ -132,6 +136,7 @@ impl Process {
             pushed_into: Mutex::default(),
             group_commits: GroupCommits::default(),
             usages: Usages::default(),
+            health: Health::default(),
             sinks: Sinks::default(),
             refused: Mutex::default(),
             put_off: Mutex::default(),

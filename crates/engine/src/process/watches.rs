@@ -47,6 +47,8 @@ struct Watched {
     /// When its last pass began, and when a document falls due after that, by the clock that may be put back.
     begun: i64,
     due: Option<i64>,
+    /// How often an output had come back when its last pass began, or since.
+    returns: u64,
 }
 
 /// What is to be done about continuous jobs now.
@@ -101,6 +103,12 @@ impl Watches {
                     // Not after now: what has fallen due since it began, it had no time for.
                     watched.due = next_due(&reader, job.id, watched.begun)?;
                 }
+            }
+            // While a pass is under way it is not asked: an output that comes back meanwhile may do so too late for it.
+            let returns = process.returned_outputs();
+            if !watched.passes.is_under_way() && watched.returns != returns {
+                watched.returns = returns;
+                watched.passes.retry_now();
             }
             // Not while a pass is under way, which may have looked already.
             if watched.is_pushed
@@ -178,6 +186,7 @@ impl Watched {
             run: job.run,
             begun: 0,
             due: None,
+            returns: 0,
         }
     }
 

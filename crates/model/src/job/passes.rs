@@ -19,6 +19,8 @@ struct Ended {
     at: i64,
     done: bool,
     kind: RunKind,
+    /// What hindered it may be over.
+    is_retried: bool,
 }
 
 /// What is remembered of one job between its passes.
@@ -84,7 +86,14 @@ impl Passes {
             let left = takes.unwrap_or(Heard { first: begun, last: begun });
             self.hear(left.first, left.last);
         }
-        self.ended = Some(Ended { begun, at, done, kind });
+        self.ended = Some(Ended { begun, at, done, kind, is_retried: false });
+    }
+
+    /// What hindered the last pass may be over: where it was not done, the next one does not wait.
+    pub fn retry_now(&mut self) {
+        if let Some(ended) = &mut self.ended {
+            ended.is_retried = true;
+        }
     }
 
     /// The pass that was to begin has to wait for somebody who pauses, stops or runs the job: it is as if it had never been due.
@@ -103,11 +112,12 @@ impl Passes {
             return None;
         }
         let heard = self.heard.map(|heard| heard.first.saturating_add(around.grain_ms));
-        let Some(Ended { begun, at, done, kind }) = self.ended else {
+        let Some(Ended { begun, at, done, kind, is_retried }) = self.ended else {
             return heard.map(|heard| (heard, RunKind::Full));
         };
         let rest = match done {
             true => (at - begun).clamp(around.rest_ms.0, around.rest_ms.1),
+            false if is_retried => around.rest_ms.0,
             false => limits::PASS_RETRY_MS,
         };
         let unwatched = around.reseed_ms.unwrap_or(limits::PASS_UNWATCHED_MS);
@@ -181,6 +191,31 @@ mod tests {
         passes.end(600, false);
         assert!(passes.has_heard());
         assert_eq!(next(&passes, WATCHED), Some(600 + limits::PASS_RETRY_MS));
+    }
+
+    #[test]
+    fn a_pass_that_failed_is_made_again_at_once_when_what_hindered_it_is_over() {
+        let mut passes = Passes::default();
+        passes.retry_now();
+        assert_eq!(next(&passes, WATCHED), None);
+        passes.hear(0, 0);
+        for kind in [RunKind::Full, RunKind::Minimal] {
+            passes.begin(500, GRAIN, kind);
+            passes.retry_now();
+            passes.end(600, false);
+            let at = |passes: &Passes| passes.next(Around { reseed_ms: Some(3_600_000), ..WATCHED });
+            assert_eq!(at(&passes), Some((600 + limits::PASS_RETRY_MS, kind)), "it had not ended yet");
+            passes.retry_now();
+            assert_eq!(at(&passes), Some((600 + limits::PASS_REST_MS_MIN, kind)));
+            // One that fails again waits again.
+            passes.begin(900, GRAIN, kind);
+            passes.end(1_000, false);
+            assert_eq!(at(&passes), Some((1_000 + limits::PASS_RETRY_MS, kind)));
+            passes.begin(70_000, GRAIN, RunKind::Full);
+            passes.end(70_100, true);
+            passes.retry_now();
+            assert_eq!(at(&passes), Some((3_670_000, RunKind::Full)), "nothing hindered it");
+        }
     }
 
     #[test]

@@ -83,6 +83,20 @@ words! {
         Key = "key",
         /// An index was made by an earlier version, and has to be made anew.
         IndexOlder = "index_older",
+        /// The files of an index are not as they were written.
+        IndexDamaged = "index_damaged",
+    }
+}
+
+words! {
+    /// Whether an output takes what it is sent.
+    pub enum OutputHealth {
+        /// As far as is known.
+        Healthy = "healthy",
+        /// It cannot be opened, or takes nothing: it is tried again and again.
+        Unavailable = "unavailable",
+        /// What it holds is damaged: somebody has to repair it.
+        Corrupt = "corrupt",
     }
 }
 

@@ -618,6 +618,15 @@ pub const PUSHED_REST_MS_MIN: i64 = 5;
 pub const PUSHED_REST_MS_MAX: i64 = 50;
 /// Rest after a pass that failed or was stopped, milliseconds.
 pub const PASS_RETRY_MS: i64 = 60_000;
+/// An output that is away is tried again after so long, milliseconds, and twice as late each time.
+pub const OUTPUT_PROBE_MS_MIN: i64 = 1_000;
+/// See [`OUTPUT_PROBE_MS_MIN`]: as late as runs that failed are made again at the latest.
+pub const OUTPUT_PROBE_MS_MAX: i64 = 60_000;
+/// Outputs that are tried at once, each by a thread that may wait for a minute.
+pub const OUTPUT_PROBES_AT_ONCE_MAX: usize = 8;
+/// An output that could be opened, and fails within so long before any run ended well with it, was not back, milliseconds: what is sent to
+/// one is asked for again for a minute before it fails.
+pub const OUTPUT_STEADY_MS: u64 = 300_000;
 /// Time between two passes of a continuous job that cannot be watched, milliseconds.
 pub const PASS_UNWATCHED_MS: i64 = 300_000;
 /// Time after which a continuous job is listed although its watch told nothing, milliseconds: what the kernel does not tell, such as a

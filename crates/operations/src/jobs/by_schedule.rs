@@ -22,6 +22,8 @@ pub struct BySchedule {
     begun: BTreeSet<JobId>,
     /// When a run was begun last, so that one that fails before it is on record is not begun at once again.
     tried: BTreeMap<JobId, Tried>,
+    /// How often an output had come back by the last look.
+    returns: u64,
     told: BTreeMap<JobId, String>,
     /// Deletions that the end of an earlier program cut off, and that do not go on yet; none before the first look. One that is stopped later
     /// was stopped by a person, and goes on when somebody asks.
@@ -44,6 +46,7 @@ impl BySchedule {
             continuous: Continuous::new(wake, watched_folders_max),
             begun: BTreeSet::new(),
             tried: BTreeMap::new(),
+            returns: 0,
             told: BTreeMap::new(),
             cut_off: None,
         }
@@ -67,6 +70,12 @@ impl BySchedule {
             again = Some(again.map_or(retry, |again| again.min(retry)));
         }
         look.rests.iter().for_each(|job| close(context, job, log));
+        let returns = process.returned_outputs();
+        if self.returns != returns {
+            self.returns = returns;
+            // What could not begin without it does now.
+            self.tried.clear();
+        }
         self.tried.retain(|_, tried| now.abs_diff(tried.at) < limits::SCHEDULE_RETRY_MS as u64);
         for (job, kind) in look.begins {
             // What a person asked for is not asked for any more once it was refused, but for a pause that has ended since.

@@ -1,6 +1,7 @@
 //! The system: whether the inventory is sound, and whether what surrounds it lets the program work.
 
 pub mod events;
+pub mod health;
 pub(crate) mod jobs;
 mod machine;
 mod outputs;

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::jobs::of_runs;
-use super::{Look, secrets};
+use super::{Look, health, secrets};
 use crate::context::{Caller, Context};
 use crate::jobs::Run;
 use crate::jobs::progress::DocumentStates;
@@ -147,6 +147,7 @@ fn of_job(context: &Context<'_>, reader: &Reader, job: Job, known: &Known) -> Re
     let mut looks = of_runs(context, reader, &job, context.host.holder().as_deref())?;
     let works = worked || context.works_on(job.id);
     looks.extend(secrets::of_job(&job));
+    looks.extend(health::of_job(&known.ill, &job));
     if let Some(problem) = told.as_ref().and_then(|told| told.problem.clone()) {
         let advice = format!("change it with `ingather job define {} --update --schedule …`", job.root);
         looks.push(Look::bad("schedule", format!("job {}: {problem}", job.name), advice));

@@ -6,6 +6,7 @@ mod conflicts;
 mod doctor;
 mod events;
 mod handles;
+mod health;
 mod history;
 mod intents;
 mod jobs;

@@ -9,6 +9,8 @@ const ALLOWED: &[(&str, &str)] = &[
     ("migration/", "a handful of rows"),
     ("process/", "one row for each process"),
     ("connection/list", "a handful of rows, for people"),
+    ("connection/ill", "a handful of rows, in their order"),
+    ("connection/healths", "as above, for whoever watches a service"),
     ("api_key/list", "a handful of rows, for people"),
     ("job/list", "one row for each job, sorted by name for people"),
     ("job/page", "as above, in the order of bytes"),

@@ -34,6 +34,7 @@ impl Shelf {
     /// It does all that it is asked for, at once.
     pub(crate) fn is_sound(&self) -> bool {
         let is_calm = self.short_answers == 0 && self.failing_commits == 0 && self.forgets_after.is_none();
-        is_calm && self.late.is_empty() && !self.is_away && self.faults.iter().all(|fault| fault.times == 0)
+        let is_there = !self.is_away && !self.is_damaged;
+        is_calm && self.late.is_empty() && is_there && self.faults.iter().all(|fault| fault.times == 0)
     }
 }

@@ -16,6 +16,7 @@ use ingather_contract::output::{
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
+use ingather_model::lifecycle::outcome::FaultCode;
 use ingather_store::turns::lock;
 
 pub use self::calls::Calls;
@@ -95,6 +96,8 @@ pub struct Shelf {
     pub gate: Option<Gate>,
     /// It cannot be opened.
     pub is_away: bool,
+    /// It cannot be opened, for what it holds is damaged.
+    pub is_damaged: bool,
     /// Time that each call takes, milliseconds.
     pub slow_ms: i64,
     /// Calls since they were asked for last.
@@ -136,6 +139,7 @@ impl Default for Shelf {
             forgets_after: None,
             gate: None,
             is_away: false,
+            is_damaged: false,
             slow_ms: 0,
             calls: Calls::default(),
             told: Vec::new(),
@@ -181,7 +185,7 @@ impl Shelf {
         self.take_missed();
         self.faults.clear();
         (self.short_answers, self.double_answers, self.failing_commits, self.slow_ms) = (0, 0, 0, 0);
-        (self.forgets_after, self.is_away) = (None, false);
+        (self.forgets_after, self.is_away, self.is_damaged) = (None, false, false);
     }
 
     /// A change comes in: it may be the one before which everything is forgotten.
@@ -328,6 +332,9 @@ pub(crate) fn open(
         let mut shelf = locked(&shelf);
         if shelf.is_away {
             return Err(Fault::passing("away", "it is not there"));
+        }
+        if shelf.is_damaged {
+            return Err(Fault::broken(FaultCode::IndexDamaged.as_str(), "its files are damaged"));
         }
         (shelf.commits, shelf.told_of_access) = (capabilities.commits, capabilities.told);
         shelf.fits = true;

@@ -6,6 +6,7 @@ pub mod compounds;
 pub mod dated;
 pub mod erasing;
 pub mod gate;
+pub mod health;
 pub mod pause;
 pub mod people;
 pub mod pushing;

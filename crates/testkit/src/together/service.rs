@@ -39,6 +39,8 @@ pub struct Service {
     cut_off: Option<BTreeSet<JobId>>,
     /// When a run was begun by itself, and the number of the run before it.
     tried: BTreeMap<JobId, (i64, i64)>,
+    /// How often an output had come back by the last look.
+    returns: u64,
     /// Jobs whose run was begun here by itself: it heeds windows.
     begun: BTreeSet<JobId>,
 }
@@ -127,6 +129,7 @@ impl Default for Service {
             scheduler: Scheduler::new(|schedule| schedule.calendar(&bundled_zone)),
             cut_off: None,
             tried: BTreeMap::new(),
+            returns: 0,
             begun: BTreeSet::new(),
         }
     }
@@ -243,6 +246,11 @@ impl Service {
         for job in rests {
             // Whoever asks next is told why it could not be closed.
             let _closed = engine.abort(&job);
+        }
+        let returns = process.returned_outputs();
+        if self.returns != returns {
+            self.returns = returns;
+            self.tried.clear();
         }
         self.tried.retain(|_, (at, _)| now.abs_diff(*at) < limits::SCHEDULE_RETRY_MS as u64);
         let mut begun = Vec::new();

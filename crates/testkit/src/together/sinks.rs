@@ -133,7 +133,8 @@ pub fn told(kind: Kind, says: Says, dies: Option<(&str, u64)>) -> Told {
     Told { wrong, died }
 }
 
-fn push(key: &str) -> Push {
+/// A record whose text is its key.
+pub(super) fn push(key: &str) -> Push {
     let put = Put {
         hash: None,
         acl: None,

@@ -1,8 +1,12 @@
 //! Channels (decision 0052): what a client pushes through one is reported to it, each piece exactly once, until the channel ends. What time does to channels is done here;
 //! what completed tickets do, in the transactions that complete them (`ingather_store::documents::inbox::channels`).
 
+use std::collections::HashMap;
+
+use ingather_model::ids::JobId;
 use ingather_model::lifecycle::channel::State;
 use ingather_model::limits;
+use ingather_store::connections::{self, Ill};
 use ingather_store::documents::inbox::channels::{self, Channel, NewChannel, NewSink};
 use ingather_store::documents::inbox::tickets::Outcome;
 use ingather_store::documents::inbox::{self as records, Record};
@@ -10,6 +14,8 @@ use ingather_store::jobs::{self, Job};
 use ingather_store::queue::{self, VisitReason, VisitRequest};
 use ingather_store::{Durability, Sql, StoreError, states};
 
+use super::ill_outputs;
+pub use super::ill_outputs::{STORE_CORRUPT, STORE_UNAVAILABLE};
 use crate::engine::Engine;
 use crate::error::{EngineError, Refusal, Result};
 
@@ -37,12 +43,12 @@ impl Engine {
     ///
     /// # Errors
     /// `Definition` where nothing can be pushed into the source, or its reports may not be sent there; `Sink`; `Busy` where there are as many channels as may be; `Deleting`;
-    /// `ReadOnly`; what the store says.
+    /// `ReadOnly`; `Output` where one that the source sends to is damaged; what the store says.
     pub fn open_channel(&self, job: &Job, new: NewChannel<'_>) -> Result<i64> {
         let (writer, inbox) = self.inbox_of(job)?;
         let Some(sink) = new.sink else {
             return self.in_source(&writer, job, |sql, now| {
-                if let Err(error) = has_room(sql)? {
+                if let Err(error) = may_open(sql, job)? {
                     return Ok(Err(error));
                 }
                 let id = channels::take_number(sql)?;
@@ -51,7 +57,7 @@ impl Engine {
             });
         };
         let url = self.allowed(&inbox, sink.url)?;
-        let taken = self.in_source(&writer, job, |sql, _| match has_room(sql)? {
+        let taken = self.in_source(&writer, job, |sql, _| match may_open(sql, job)? {
             Ok(()) => Ok(Ok(channels::take_number(sql)?)),
             Err(error) => Ok(Err(error)),
         });
@@ -59,7 +65,7 @@ impl Engine {
         self.greet(id, (&url, sink.secret))?;
         let sink = NewSink { url: &url, ..sink };
         self.in_source(&writer, job, |sql, now| {
-            if let Err(error) = has_room(sql)? {
+            if let Err(error) = may_open(sql, job)? {
                 return Ok(Err(error));
             }
             channels::open(sql, (id, job.id), NewChannel { sink: Some(sink), ..new }, now)?;
@@ -176,8 +182,8 @@ impl Engine {
         Ok(self.reader.read(|sql| channels::list(sql, 0, limits::CHANNELS_MAX))?.into_iter())
     }
 
-    /// Ends channels whose clients are gone, or that were throttled for too long; when that is due next, milliseconds since 1970 UTC. `forgets`: also forgets
-    /// reports that are as old as they are kept.
+    /// Ends channels whose clients are gone, that were throttled for too long, or whose outputs are away or damaged; when that is due next, milliseconds since 1970 UTC.
+    /// `forgets`: also forgets reports that are as old as they are kept.
     ///
     /// # Errors
     /// `ReadOnly`; what the store says.
@@ -185,20 +191,29 @@ impl Engine {
         self.end_prepared()?;
         let writer = self.writing()?;
         let now = writer.call.now();
+        let (ill, jobs) = self.reader.read(|sql| {
+            let ill = connections::ill(sql)?;
+            let jobs = if ill.is_empty() { Vec::new() } else { jobs::list(sql)? };
+            Ok((ill, jobs))
+        })?;
+        let jobs: HashMap<JobId, Job> = jobs.into_iter().map(|job| (job.id, job)).collect();
         let mut next = None;
         for channel in self.channels()? {
-            let due = due(&channel);
+            let due = due(&channel, &ill_outputs::of_job(&ill, jobs.get(&channel.job)));
             if let Some(due) = due.filter(|due| now < *due) {
                 next = Some(next.map_or(due, |next: i64| next.min(due)));
             }
-            if !forgets && due.is_none_or(|due| now < due) {
-                continue;
+            let is_due = due.is_some_and(|due| now >= due);
+            if forgets || is_due {
+                let _lease = self.process.keep_lease(&writer)?;
+                writer.store.write(Durability::Relaxed, |sql| {
+                    writer.lease.fence(sql)?;
+                    tend(sql, channel.id, now)
+                })?;
             }
-            let _lease = self.process.keep_lease(&writer)?;
-            writer.store.write(Durability::Relaxed, |sql| {
-                writer.lease.fence(sql)?;
-                tend(sql, channel.id, now)
-            })?;
+            // Also of one that had ended before this look, where a kill came in between or its sink was being told of something.
+            let stands = if is_due { self.channel(channel.id)? } else { Some(channel) };
+            stands.map_or(Ok(()), |channel| self.fail_open(&channel))?;
         }
         Ok(next)
     }
@@ -222,11 +237,11 @@ impl Engine {
     }
 }
 
-/// Whether there may be one more.
-fn has_room(sql: &mut Sql<'_>) -> std::result::Result<Result<()>, StoreError> {
+/// Whether there may be one more into the source of a job.
+fn may_open(sql: &mut Sql<'_>, job: &Job) -> std::result::Result<Result<()>, StoreError> {
     let most = limits::CHANNELS_MAX;
     if channels::count(sql)? < most {
-        return Ok(Ok(()));
+        return ill_outputs::may_open(sql, job);
     }
     let sentence = format!(
         "{most} channels are kept, and there may not be more; end some with `ingather channel terminate`, and acknowledge their reports"
@@ -234,21 +249,32 @@ fn has_room(sql: &mut Sql<'_>) -> std::result::Result<Result<()>, StoreError> {
     Ok(Err(EngineError::refused(Refusal::Busy, sentence)))
 }
 
-/// When a channel ends if nothing happens to it.
-fn due(channel: &Channel) -> Option<i64> {
+/// When a channel ends if nothing happens to it; `ill`: outputs of its source that are away or damaged.
+fn due(channel: &Channel, ill: &[Ill]) -> Option<i64> {
     let lease = channel.seen_at.saturating_add(channel.lease_ms);
+    let throttled = channel.changed_at.saturating_add(channel.throttle_ms);
+    let by_output = ill_outputs::ends(channel, ill).map(|(at, _)| at);
     match channel.state {
-        State::Running => Some(lease),
-        State::Throttling => Some(lease.min(channel.changed_at.saturating_add(channel.throttle_ms))),
+        State::Running => [Some(lease), by_output].into_iter().flatten().min(),
+        State::Throttling => [Some(lease), by_output, Some(throttled)].into_iter().flatten().min(),
         State::Terminating | State::Terminated | State::Gone => None,
     }
 }
 
 fn tend(sql: &mut Sql<'_>, id: i64, now: i64) -> std::result::Result<(), StoreError> {
     let Some(channel) = channels::lock(sql, id)? else { return Ok(()) };
-    if due(&channel).is_some_and(|due| now >= due) {
+    let ill = connections::ill(sql)?;
+    let job = if ill.is_empty() { None } else { jobs::get(sql, channel.job)? };
+    let ill = ill_outputs::of_job(&ill, job.as_ref());
+    if due(&channel, &ill).is_some_and(|due| now >= due) {
+        let by_output = ill_outputs::ends(&channel, &ill).filter(|(at, _)| now >= *at);
         let is_silent = now >= channel.seen_at.saturating_add(channel.lease_ms);
-        channels::terminate(sql, id, (if is_silent { LEASE } else { THROTTLED }, now))?;
+        let reason = match by_output {
+            _ if is_silent => LEASE,
+            Some((_, reason)) => reason,
+            None => THROTTLED,
+        };
+        channels::terminate(sql, id, (reason, now))?;
     }
     channels::forget_old(sql, &channel, now)
 }
@@ -268,8 +294,9 @@ pub(super) fn takes(
         State::Throttling if is_told => Ok(()),
         State::Terminating if is_told && channel.reason != ABORTED => Ok(()),
         State::Throttling => {
+            let why = ill_outputs::why(sql, job)?.map(|why| format!(" ({why})")).unwrap_or_default();
             let sentence = format!(
-                "channel {id} takes nothing more while {} of {} tickets are open; push again when reports say that they are completed",
+                "channel {id} takes nothing more while {} of {} tickets are open{why}; push again when reports say that they are completed",
                 channel.open(),
                 channel.open_max
             );

@@ -2,7 +2,7 @@
 //! ticket and the request for a visit in one transaction; the end of that visit completes the ticket, once.
 //!
 //! Reading order: here is what can be pushed · `accepting` writes it, `group_commit` what many clients push at once, `quotas` says how much may be pushed · `run::tickets` completes what was asked · `claims` says to whom a delta run belongs, `delta_runs` opens, checks and ends passes of applications
-//! over their whole sources, `obsolete` deletes what these have not met, `compounds` knows what is in what · `buffering` says how long what changes is buffered · `channels` are what applications push through that want a report of everything · `reporting` sends reports to webhooks in the turns of `sinks`, `prepared` tells these of what is pushed before it is taken · `reading` hands records to the connector.
+//! over their whole sources, `obsolete` deletes what these have not met, `compounds` knows what is in what · `buffering` says how long what changes is buffered · `channels` are what applications push through that want a report of everything, `ill_outputs` ends those whose outputs are away or damaged · `reporting` sends reports to webhooks in the turns of `sinks`, `prepared` tells these of what is pushed before it is taken · `reading` hands records to the connector.
 
 mod accepting;
 mod buffering;
@@ -11,6 +11,7 @@ mod claims;
 mod compounds;
 pub mod delta_runs;
 pub(crate) mod group_commit;
+mod ill_outputs;
 mod obsolete;
 mod prepared;
 pub(crate) mod quotas;

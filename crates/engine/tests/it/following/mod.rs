@@ -3,6 +3,7 @@
 mod buffered;
 mod events;
 mod handed;
+mod health;
 mod places;
 mod pushed;
 mod random;

@@ -16,7 +16,7 @@ use ingather_model::lifecycle::outcome::{GuardState, RunOutcome};
 use ingather_model::lifecycle::projection::{ManifoldJobState, manifold_job_state};
 use ingather_model::limits;
 use ingather_model::run_counts::counted;
-use ingather_store::connections::{self, Role};
+use ingather_store::connections::{self, Ill, Role};
 use ingather_store::documents::states::{self, States};
 use ingather_store::jobs::Job as Stored;
 use ingather_store::{Reader, Sql, StoreError, events, leases, queue, runs};
@@ -48,6 +48,8 @@ pub(crate) struct Known {
     pub(super) last: HashMap<JobId, runs::Run>,
     /// The connector of each output, by its name.
     outputs: HashMap<String, String>,
+    /// Outputs that do not take what they are sent.
+    pub(crate) ill: Vec<Ill>,
 }
 
 impl Known {
@@ -59,6 +61,7 @@ impl Known {
             outputs: outputs.map(|one| (one.name, one.kind)).collect(),
             states: states::of_all(sql, &ids)?,
             last: runs::last(sql, &ids)?,
+            ill: connections::ill(sql)?,
         })
     }
 

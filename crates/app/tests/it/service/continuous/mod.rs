@@ -6,6 +6,7 @@ mod channels;
 mod clients;
 mod defects;
 mod facts;
+mod health;
 mod keys;
 mod pushed;
 mod site;

@@ -160,7 +160,7 @@ pub struct ChannelLook {
     pub mode: ChannelMode,
     /// `running`, `throttling`, `terminating` or `terminated`.
     pub state: String,
-    /// Why it ends: `client`, `person`, `aborted`, `lease`, `throttle_timeout`, `sink_lost` or `source_deleted`; left out while it does not.
+    /// Why it ends: `client`, `person`, `aborted`, `lease`, `throttle_timeout`, `sink_lost`, `store_corrupt`, `store_unavailable` or `source_deleted`; left out while it does not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// When it was opened, milliseconds since 1970 UTC.

@@ -89,6 +89,7 @@ pub static OPEN: Answering<OpenChannel, ChannelLook> = Answering {
             Code::ReadOnly,
             Code::UnsupportedMode,
             Code::SinkFailed,
+            Code::Output,
         ],
         ..row(
             "channel.open",

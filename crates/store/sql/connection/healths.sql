@@ -1,0 +1,2 @@
+-- How each output is.
+SELECT name, health FROM connection WHERE role = 'output' ORDER BY name
