@@ -130,6 +130,10 @@ impl Engine {
         let _turn = Turn { process: &self.process, id: one.id };
         let tried = self.try_output(&one.name);
         let now = self.clock.now();
+        if self.cancel.cancelled() {
+            // It may have taken a minute: the program ends, and writes nothing any more.
+            return Ok(false);
+        }
         match tried {
             Ok(()) => {
                 self.note_health(|sql| {

@@ -104,12 +104,7 @@ impl Watches {
                     watched.due = next_due(&reader, job.id, watched.begun)?;
                 }
             }
-            // While a pass is under way it is not asked: an output that comes back meanwhile may do so too late for it.
-            let returns = process.returned_outputs();
-            if !watched.passes.is_under_way() && watched.returns != returns {
-                watched.returns = returns;
-                watched.passes.retry_now();
-            }
+            watched.hear_of_outputs(process.returned_outputs());
             // Not while a pass is under way, which may have looked already.
             if watched.is_pushed
                 && !watched.passes.is_under_way()
@@ -221,6 +216,14 @@ impl Watched {
         self.watch = None;
         if self.unwatched.replace(why).is_none() {
             self.passes.hear(steady, steady);
+        }
+    }
+
+    /// Outputs have come back so often. While a pass is under way that is left for later: it may be too late for that one.
+    fn hear_of_outputs(&mut self, returns: u64) {
+        if !self.passes.is_under_way() && self.returns != returns {
+            self.returns = returns;
+            self.passes.retry_now();
         }
     }
 

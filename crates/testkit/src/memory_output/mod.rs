@@ -16,7 +16,6 @@ use ingather_contract::output::{
 use ingather_model::document::Record;
 use ingather_model::fault::Fault;
 use ingather_model::ids::{AclId, ContainerId, Digest};
-use ingather_model::lifecycle::outcome::FaultCode;
 use ingather_store::turns::lock;
 
 pub use self::calls::Calls;
@@ -175,19 +174,6 @@ impl Shelf {
         self.seq = 0;
     }
 
-    /// Nothing goes wrong from now on; what was late has arrived.
-    pub fn heal(&mut self) {
-        if self.commits {
-            // Nobody has it open, and what was not committed is lost.
-            self.late.clear();
-        }
-        self.take_late();
-        self.take_missed();
-        self.faults.clear();
-        (self.short_answers, self.double_answers, self.failing_commits, self.slow_ms) = (0, 0, 0, 0);
-        (self.forgets_after, self.is_away, self.is_damaged) = (None, false, false);
-    }
-
     /// A change comes in: it may be the one before which everything is forgotten.
     fn count_down(&mut self) {
         match self.forgets_after {
@@ -330,11 +316,8 @@ pub(crate) fn open(
     let shelf = shared(&text("world"), &text("name"));
     {
         let mut shelf = locked(&shelf);
-        if shelf.is_away {
-            return Err(Fault::passing("away", "it is not there"));
-        }
-        if shelf.is_damaged {
-            return Err(Fault::broken(FaultCode::IndexDamaged.as_str(), "its files are damaged"));
+        if let Some(fault) = shelf.opening_fault() {
+            return Err(fault);
         }
         (shelf.commits, shelf.told_of_access) = (capabilities.commits, capabilities.told);
         shelf.fits = true;

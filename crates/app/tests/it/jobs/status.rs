@@ -75,9 +75,11 @@ fn a_run_that_could_not_begin_for_its_output_is_told_until_one_begins() {
 
         std::fs::rename(&folder, &away).unwrap();
         assert_eq!(sandbox.run(&["sync", "root", "--to", &output]).code, 3);
-        assert_eq!(needs(&sandbox, "root"), ["refused"]);
+        assert_eq!(needs(&sandbox, "root"), ["refused", "output"]);
         let told = sandbox.run(&["status"]).exits(1);
         let said = format!("job root: its last run could not begin: output {output}: ");
+        let since = format!("output {output} is unavailable since ");
+        assert!(told.out.contains(&since), "{told:?}");
         let advice = ["`ingather doctor`", "`ingather sync` of "];
         assert!(told.out.contains(&said) && !told.out.contains("all is well"), "{told:?}");
         assert!(advice.iter().all(|word| told.out.contains(word)), "{told:?}");
@@ -88,7 +90,7 @@ fn a_run_that_could_not_begin_for_its_output_is_told_until_one_begins() {
 
         // Who only counts begins nothing, and forgets nothing.
         sandbox.run(&["sync", "root", "--to", &output, "--dry-run"]);
-        assert_eq!(needs(&sandbox, "root"), ["refused"]);
+        assert_eq!(needs(&sandbox, "root"), ["refused", "output"]);
         std::fs::rename(&away, &folder).unwrap();
         sandbox.synced(&["--to", &output]);
         assert_eq!(needs(&sandbox, "root"), [""; 0]);
