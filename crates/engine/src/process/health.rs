@@ -172,9 +172,9 @@ mod tests {
     #[test]
     fn one_that_can_be_opened_and_takes_nothing_was_away_all_the_time() {
         let health = Health::default();
-        let steady = 5_000 + limits::OUTPUT_STEADY_MS as i64;
+        let steady = limits::OUTPUT_STEADY_MS as i64;
         health.failed(ID, 0);
-        for (at, since) in [(1_000, 0), (5_000, 0), (steady, steady)] {
+        for (at, since) in [(1_000, 0), (5_000, 0), (5_000 + steady, 5_000 + steady)] {
             health.is_back(ID, at.min(5_000));
             assert_eq!(health.failed(ID, at), since);
         }

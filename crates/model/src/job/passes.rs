@@ -203,7 +203,9 @@ mod tests {
             passes.begin(500, GRAIN, kind);
             passes.retry_now();
             passes.end(600, false);
-            let at = |passes: &Passes| passes.next(Around { reseed_ms: Some(3_600_000), ..WATCHED });
+            let at = |passes: &Passes| {
+                passes.next(Around { is_watched: false, reseed_ms: Some(3_600_000), ..WATCHED })
+            };
             assert_eq!(at(&passes), Some((600 + limits::PASS_RETRY_MS, kind)), "it had not ended yet");
             passes.retry_now();
             assert_eq!(at(&passes), Some((600 + limits::PASS_REST_MS_MIN, kind)));

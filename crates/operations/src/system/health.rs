@@ -14,21 +14,17 @@ pub(super) fn of_job(ill: &[Ill], job: &Job) -> Vec<Look> {
     let of_job = ill.iter().filter(|one| job.definition.outputs.contains(&one.name));
     let look = |one: &Ill| {
         let (name, health) = (&one.name, &one.health);
-        let advice = match health.state {
-            OutputHealth::Corrupt => {
-                format!("`ingather verify {name} --repair` makes it anew, and everything is sent again")
-            }
-            OutputHealth::Healthy | OutputHealth::Unavailable => {
-                "`ingather doctor` looks at it now; a service tries it again by itself, and what waits is delivered when it is back".to_owned()
-            }
+        let (is, advice) = match health.state {
+            OutputHealth::Corrupt => (
+                "is corrupt since",
+                format!("`ingather verify {name} --repair` makes it anew, and everything is sent again"),
+            ),
+            OutputHealth::Healthy | OutputHealth::Unavailable => (
+                "is unavailable since",
+                "`ingather doctor` looks at it now; a service tries it again by itself, and what waits is delivered when it is back".to_owned(),
+            ),
         };
-        let says = format!(
-            "job {}: output {name} is {} since {}: {}",
-            job.name,
-            health.state,
-            time(health.since),
-            health.why
-        );
+        let says = format!("job {}: output {name} {is} {}: {}", job.name, time(health.since), health.why);
         Look::bad("output", says, advice)
     };
     of_job.map(look).collect()

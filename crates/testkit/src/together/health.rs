@@ -121,7 +121,7 @@ impl Outputs {
         for (job, channel) in [ILL.1, WELL.1].into_iter().zip(self.channels) {
             let job = self.world.find(job).expect("it is there");
             let through = Through { run: None, channel: Some(channel) };
-            let accepted = self.world.engine().accept(&job, through, vec![sinks::push(key)].into());
+            let accepted = self.world.engine().accept(&job, through, vec![sinks::push(key)]);
             self.is(accepted.is_ok(), &format!("{key} is not taken: {accepted:?}"));
         }
     }
@@ -305,7 +305,7 @@ impl Outputs {
     fn push_on_the_other(&mut self) {
         let job = self.world.find(WELL.1).expect("it is there");
         let through = Through { run: None, channel: Some(self.channels[1]) };
-        let accepted = self.world.engine().accept(&job, through, vec![sinks::push("after")].into());
+        let accepted = self.world.engine().accept(&job, through, vec![sinks::push("after")]);
         self.is(accepted.is_ok(), &format!("the channel of the other output takes nothing: {accepted:?}"));
         let ran = self.world.run(WELL.1, PASS);
         self.is(ran.is_ok(), &format!("the pass of the other output fails: {ran:?}"));

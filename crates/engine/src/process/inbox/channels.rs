@@ -219,7 +219,7 @@ impl Engine {
     }
 
     /// Does something of a channel in one transaction, on disk when this returns; how it stands then.
-    fn with_channel(
+    pub(super) fn with_channel(
         &self,
         id: i64,
         work: impl Fn(&mut Sql<'_>, &Channel, i64) -> std::result::Result<(), StoreError>,

@@ -144,14 +144,12 @@ impl Engine {
 
     /// The sink of a channel took nothing for too long: it is asked no more, and the channel ends.
     fn lose_sink(&self, channel: &Channel) -> Result<()> {
-        self.terminate_channel(channel.id, SINK_LOST)?;
-        let writer = self.writing()?;
-        let _lease = self.process.keep_lease(&writer)?;
-        writer.store.write(Durability::Synced, |sql| {
-            writer.lease.fence(sql)?;
-            rows::lose(sql, channel.id)
+        // Together: whoever sees why it ended sees that nothing is sent any more.
+        let lost = self.with_channel(channel.id, |sql, channel, now| {
+            rows::lose(sql, channel.id)?;
+            channels::terminate(sql, channel.id, (SINK_LOST, now))
         })?;
-        Ok(())
+        self.release_of_channel(&lost)
     }
 }
 
