@@ -377,7 +377,6 @@ mod tests {
         Code::NothingYet,
         Code::Unable,
         Code::Output,
-        Code::Connector,
     ];
 
     #[test]
