@@ -443,8 +443,8 @@ fn every_planted_fault_is_caught() {
 }
 
 fn every_one_is_caught(part: &str) {
-    let (part, parts) = part.split_once(' ').unwrap();
-    let (part, parts): (usize, usize) = (part.parse().unwrap(), parts.parse().unwrap());
+    let numbers: Vec<usize> = part.split(' ').filter_map(|number| number.parse().ok()).collect();
+    let [part, parts] = numbers[..] else { panic!("{PART}={part} is no part of so many") };
     let mut survived = Vec::new();
     for (failpoint, what) in ALL.iter().skip(part).step_by(parts) {
         plant(Some(*failpoint));
