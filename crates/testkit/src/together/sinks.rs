@@ -134,7 +134,7 @@ pub fn told(kind: Kind, says: Says, dies: Option<(&str, u64)>) -> Told {
 }
 
 /// A record whose text is its key.
-pub(super) fn push(key: &str) -> Push {
+pub fn push(key: &str) -> Push {
     let put = Put {
         hash: None,
         acl: None,

@@ -1,8 +1,7 @@
 //! An attempt to deliver a record fails and is made again: a channel tells it whose client has asked for that, and no other one (coverage S2.51).
 
-use ingather_contract::inbox::About;
 use ingather_engine::Options;
-use ingather_engine::inbox::{Ask, Push, Put, Through};
+use ingather_engine::inbox::Through;
 use ingather_model::fault::Fault;
 use ingather_model::job::{Definition, RunKind};
 use ingather_store::documents::inbox::channels::NewChannel;
@@ -11,25 +10,11 @@ use ingather_testkit::database::BOTH;
 use ingather_testkit::memory_output::{Effect, InjectedFault, locked, shared};
 use ingather_testkit::together::definition;
 use ingather_testkit::together::pushing::{self, PUSHED};
+use ingather_testkit::together::sinks;
 use ingather_testkit::world::{FULL, World};
 
 /// A pass over what was asked for.
 const PASS: Options = Options { kind: RunKind::Minimal, is_pass: true, ..FULL };
-
-fn push(key: &str) -> Push {
-    let about = About { title: key.to_owned(), ..About::default() };
-    let put = Put {
-        hash: None,
-        acl: None,
-        about,
-        content: key.as_bytes().to_vec(),
-        file: None,
-        if_changed: false,
-        is_compound: false,
-        parents: Vec::new(),
-    };
-    Push { key: key.to_owned(), ask: Ask::Put(Box::new(put)), user_ref: None, version: None }
-}
 
 fn told(world: &World, channel: i64) -> Vec<(i64, String, String)> {
     let told = world.engine().reader.read(|sql| reports::list(sql, channel, 0, 100)).unwrap();
@@ -68,7 +53,7 @@ fn an_attempt_that_is_made_again_is_told_to_whoever_has_asked_for_it() {
         });
         for (channel, keys) in channels.iter().zip([["slow 1", "a"], ["slow 2", "b"]]) {
             let through = Through { run: None, channel: Some(*channel) };
-            world.engine().accept(&job, through, keys.map(push).into()).unwrap();
+            world.engine().accept(&job, through, keys.map(sinks::push).into()).unwrap();
         }
         world.run("docs", PASS).unwrap();
         world.clock.pass(3_600_000);
